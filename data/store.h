@@ -1,0 +1,123 @@
+/*
+ * store.h - everything chinwag remembers, in one SQLite file.
+ *
+ * The store runs a thread of its own that owns the connection. Commands (store_put_*, store_list, ...) copy their arguments,
+ * go into a queue and return at once; results and failures come out as events. Commands are carried out in order, each
+ * write in a transaction that is durable before the next command runs. Any thread may call any function.
+ *
+ * A write that fails (full disk, locked file, lost mount) is kept and tried again every second until it succeeds or the
+ * store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever lost.
+ *
+ * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a later
+ * version, is refused and left alone. Two programs may have it open.
+ *
+ * The tree: each message names its parent (0 = first of the conversation); a conversation names its leaf, and the
+ * path from there to the root is what is shown. Answering again or editing adds a sibling; nothing is destroyed.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int64_t store_id; /* > 0, made by store_new_id; 0 = none */
+
+/* Milliseconds since 1970 in the upper bits, random in the lower: unique across programs, ascending in time. */
+store_id store_new_id(void);
+
+enum store_role { STORE_SYSTEM, STORE_USER, STORE_ASSISTANT };
+enum store_state { STORE_COMPLETE, STORE_STREAMING, STORE_INTERRUPTED };
+
+struct store_conversation {
+    store_id id;
+    store_id leaf;           /* last message of the path shown; 0 while empty */
+    char *title;             /* never NULL in results */
+    char *system;            /* system prompt; NULL = the model's own default, "" = none */
+    int64_t created_ms, updated_ms; /* since 1970; updated_ms is set by the store */
+    int n_messages;          /* in results only */
+};
+
+struct store_message {
+    store_id id, conversation, parent;
+    enum store_role role;
+    enum store_state state;
+    char *text;              /* UTF-8, NUL-terminated */
+    char *model;             /* which model wrote it; NULL for a person's */
+    int64_t created_ms;
+    int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
+    double first_token_ms, decode_ms;
+};
+
+struct store_summary {       /* says what came before, for the model; the messages themselves stay untouched */
+    store_id id, conversation;
+    store_id first, last;    /* messages covered, inclusive, along the path */
+    char *text;
+    char *method;            /* "model" or "extract" */
+    int64_t created_ms;
+};
+
+struct store_hit {           /* a search result */
+    store_id conversation, message;
+    char *title;
+    char *excerpt;           /* one line around the match */
+    int64_t created_ms;
+};
+
+enum store_event_type {
+    STORE_SETTINGS,      /* settings, n: always the first event after store_open */
+    STORE_LIST,          /* conversations, n: most recently updated first */
+    STORE_LOADED,        /* conversation, messages (root first), summaries (oldest first); conversation.id 0 = not found */
+    STORE_FOUND,         /* hits, n, and the query they answer */
+    STORE_FAILING,       /* text: why writes are failing now; they are kept and retried */
+    STORE_RECOVERED,     /* all that was kept has been written */
+    STORE_ERROR,         /* text: a query failed, or the file was found damaged */
+};
+
+struct store_setting {
+    char *key, *value;
+};
+
+struct store_event {     /* owned by whoever took it: store_event_free */
+    enum store_event_type type;
+    size_t n;                             /* of the array the type names (messages for STORE_LOADED) */
+    struct store_setting *settings;
+    struct store_conversation *conversations;
+    struct store_conversation conversation;
+    struct store_message *messages;
+    struct store_summary *summaries;
+    size_t n_summaries;
+    struct store_hit *hits;
+    char *text;                           /* message or query */
+};
+
+struct store;
+
+/* Opens or creates the file (path NULL: a private database in memory), migrates it, marks answers left STORE_STREAMING by
+ * a killed program as STORE_INTERRUPTED, starts the thread. notify (may be NULL) is called from that thread after
+ * each event is queued; it must only wake its owner. NULL and err on failure. */
+struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap);
+
+/* Carries out what is queued, then closes. False if writes were still failing; what they said is in err. */
+bool store_close(struct store *s, char *err, size_t cap);
+
+/* ---- writes: insert or update by id ---- */
+void store_put_conversation(struct store *s, const struct store_conversation *c);
+void store_put_message(struct store *s, const struct store_message *m); /* a queued older state of it is replaced */
+void store_put_summary(struct store *s, const struct store_summary *summary);
+void store_put_setting(struct store *s, const char *key, const char *value); /* value NULL removes it */
+void store_rename(struct store *s, store_id conversation, const char *title);
+void store_delete(struct store *s, store_id conversation); /* with its messages and summaries */
+
+/* ---- queries: answered by an event ---- */
+void store_list(struct store *s);
+void store_load(struct store *s, store_id conversation);  /* 0 = the most recently updated one */
+void store_search(struct store *s, const char *query, store_id conversation); /* 0 = all; any script, substrings */
+
+/* The next event, or NULL when there is none now. */
+struct store_event *store_take(struct store *s);
+/* Waits for one; NULL when timeout_ms passed first. */
+struct store_event *store_wait(struct store *s, int timeout_ms);
+void store_event_free(struct store_event *e); /* NULL is fine */
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * pool.h - a team of threads that run one function together, with barriers inside it.
+ *
+ * The calling thread is member 0 and works too. Between runs the others spin briefly, then sleep (futex, or a condition
+ * variable where there is none), so an idle pool uses no CPU. All signals are blocked in the pool's threads.
+ */
+#ifndef POOL_H
+#define POOL_H
+
+struct pool;
+
+struct pool *pool_open(int threads); /* fewer if the system refuses; at least the caller itself */
+void pool_close(struct pool *pool);
+int pool_threads(const struct pool *pool);
+
+/* Runs work(ctx, member, members) on every member at once and returns when all have returned. */
+void pool_run(struct pool *pool, void (*work)(void *ctx, int member, int members), void *ctx);
+
+/* Inside work: returns when every member has called it. What was written before is visible after. */
+void pool_barrier(struct pool *pool);
+
+#endif
