@@ -1,0 +1,18 @@
+/*
+ * base.h - what every file of this room needs: small allocations that cannot reasonably fail, and a clock.
+ *
+ * Out of memory ends the program with one line on stderr. Everything returned is freed with free().
+ */
+#ifndef BASE_H
+#define BASE_H
+
+#include <stddef.h>
+
+void *mem_new(size_t n, size_t size);             /* n x size bytes, zeroed, overflow checked */
+void *mem_resize(void *p, size_t n, size_t size); /* realloc to n x size bytes, overflow checked */
+char *mem_copy(const char *s, size_t n);          /* n bytes and a NUL */
+char *mem_string(const char *s);                  /* NULL stays NULL */
+
+double clock_ms(void); /* monotonic milliseconds since some moment */
+
+#endif

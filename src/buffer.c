@@ -1,0 +1,64 @@
+/* buffer.c - see buffer.h. */
+#include "buffer.h"
+
+#include "base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buffer_add(struct buffer *b, const char *s, size_t n)
+{
+    if (b->len + n + 1 > b->cap) {
+        b->cap = (b->len + n + 1) * 2;
+        b->s = mem_resize(b->s, b->cap, 1);
+    }
+    if (n)
+        memcpy(b->s + b->len, s, n);
+    b->len += n;
+    b->s[b->len] = '\0';
+}
+
+void buffer_puts(struct buffer *b, const char *s)
+{
+    buffer_add(b, s, strlen(s));
+}
+
+void buffer_printf(struct buffer *b, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n > 0) {
+        char *text = mem_new((size_t)n + 1, 1);
+        vsnprintf(text, (size_t)n + 1, format, again);
+        buffer_add(b, text, (size_t)n);
+        free(text);
+    }
+    va_end(again);
+}
+
+void buffer_cut(struct buffer *b, size_t len)
+{
+    if (len < b->len) {
+        b->len = len;
+        b->s[len] = '\0';
+    }
+}
+
+char *buffer_take(struct buffer *b)
+{
+    buffer_add(b, "", 0);
+    char *s = b->s;
+    *b = (struct buffer){0};
+    return s;
+}
+
+void buffer_free(struct buffer *b)
+{
+    free(b->s);
+    *b = (struct buffer){0};
+}
