@@ -65,6 +65,15 @@ struct gguf_string gguf_string_at(const struct gguf_value *array, uint64_t *curs
 int64_t gguf_int_at(const struct gguf_value *array, uint64_t i);  /* any integer type or bool */
 double gguf_float_at(const struct gguf_value *array, uint64_t i); /* F32 or F64 */
 
+/* A string of the file made fit to be shown: cut to 60 bytes, what is not printable ASCII as '?'. Returns out. */
+#define GGUF_SHOWN 68
+const char *gguf_show(struct gguf_string s, char out[GGUF_SHOWN]);
+
+/* "PATH: " and the formatted sentence into err, for those who find fault with what the file says. Returns false. */
+bool gguf_fail(const struct gguf *g, char *err, size_t cap, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+const char *gguf_path(const struct gguf *g);                           /* as opened; of a split file its first part */
 uint64_t gguf_file_bytes(const struct gguf *g);                        /* all parts */
 void gguf_release(struct gguf *g, const struct gguf_tensor *tensor);    /* gives the tensor's resident pages back; the
                                                                           data stays readable (from the file) if mapped;

@@ -2,7 +2,9 @@
  * tokenizer.h - text <-> token ids, as the model's own tokenizer does it.
  *
  * Byte-level BPE (pre-tokenizers "qwen2", "smollm", "llama-bpe", "gpt-2") and SentencePiece ("llama"), from the
- * tokenizer.ggml.* keys of a GGUF file. Immutable once open; any thread may use it. A word cache makes repeated text cheap.
+ * tokenizer.ggml.* keys of a GGUF file. Immutable once open; any thread may use it.
+ *
+ * Text is text: only tokenizer_encode with parse_special ever gives a control or user-defined token, whatever is spelled out.
  */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
@@ -28,5 +30,11 @@ int32_t tokenizer_find(const struct tokenizer *t, const char *token); /* the id 
 bool tokenizer_is_control(const struct tokenizer *t, int32_t id); /* control or end of generation: never penalised */
 bool tokenizer_is_end(const struct tokenizer *t, int32_t id);     /* every end-of-generation token */
 int32_t tokenizer_bos(const struct tokenizer *t);                 /* -1 unless the model wants one (add_bos_token) */
+int32_t tokenizer_bos_id(const struct tokenizer *t);              /* the same, wanted or not; -1 if there is none */
+int32_t tokenizer_eos_id(const struct tokenizer *t);              /* tokenizer.ggml.eos_token_id; -1 if there is none */
+
+/* tokenizer_encode without parse_special, for text that comes right after other text of the same prompt: SentencePiece
+ * puts its leading space only at the start and after a control token. */
+void tokenizer_encode_more(const struct tokenizer *t, const char *text, size_t len, struct engine_tokens *out);
 
 #endif

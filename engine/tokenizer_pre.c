@@ -1,0 +1,177 @@
+/*
+ * tokenizer_pre.c - text -> words, as the regular expression of each tokenizer cuts it, without a regular expression engine.
+ *
+ * The expressions (Hugging Face tokenizer.json of the models named; OpenAI's encoder.py for gpt-2):
+ *
+ *   gpt-2      's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+ *   smollm     \p{N}, and what lies between as gpt-2, each stretch as if it were a text of its own
+ *   qwen2      (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *   llama-bpe  the same with \p{N}{1,3}
+ */
+#include "tokenizer_impl.h"
+#include "utf8.h"
+
+#include <unictype.h>
+
+enum char_class {
+    LETTER = 1,
+    NUMBER = 2,
+    SPACE = 4,
+    NEWLINE = 8, /* \r and \n, which are SPACE too */
+    OTHER = 16,
+};
+
+static enum char_class class_of(uint32_t c)
+{
+    if (c < 0x80) {
+        if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
+            return LETTER;
+        if (c >= '0' && c <= '9')
+            return NUMBER;
+        if (c == '\n' || c == '\r')
+            return SPACE | NEWLINE;
+        return c == ' ' || (c >= '\t' && c <= '\r') ? SPACE : OTHER;
+    }
+    /* CJK ideographs and Hangul syllables are most of what is not ASCII; all of these ranges is assigned. */
+    if ((c >= 0x4E00 && c <= 0x9FFC) || (c >= 0xAC00 && c <= 0xD7A3))
+        return LETTER;
+    uint32_t category = uc_general_category(c).bitmask;
+    if (category & UC_CATEGORY_MASK_L)
+        return LETTER;
+    if (category & UC_CATEGORY_MASK_N)
+        return NUMBER;
+    return category & UC_CATEGORY_MASK_Z || c == 0x85 ? SPACE : OTHER; /* White_Space (PropList.txt) */
+}
+
+/* The class of the character at text[at] and its length; 0 at the end. */
+static unsigned class_at(const unsigned char *text, size_t n, size_t at, size_t *len)
+{
+    *len = 0;
+    return at < n ? class_of(utf8_next(text + at, n - at, len)) : 0;
+}
+
+/* Where the run of characters of these classes that begins at `at` ends; max counts characters. */
+static size_t run(const unsigned char *text, size_t n, size_t at, unsigned classes, int max)
+{
+    size_t len;
+    while (max-- > 0 && (class_at(text, n, at, &len) & classes))
+        at += len;
+    return at;
+}
+
+#define ANY_NUMBER 0x7FFFFFFF
+
+/* 's 't 're 've 'm 'll 'd: its length, 0 where there is none. */
+static size_t contraction(const unsigned char *text, size_t n, bool fold)
+{
+    if (n < 2 || text[0] != '\'')
+        return 0;
+    unsigned a = text[1], b = n > 2 ? text[2] : 0;
+    if (fold) {
+        if (a == 0xC5 && b == 0xBF) /* U+017F, the long s, folds to s */
+            return 3;
+        a = a < 0x80 ? a | 0x20 : a;
+        b = b < 0x80 ? b | 0x20 : b;
+    }
+    if (a == 's' || a == 't' || a == 'm' || a == 'd')
+        return 2;
+    return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
+}
+
+/* \s+(?!\S)|\s+ : the run, less its last character where a word follows. `ends` are classes that count as no word. */
+static size_t spaces(const unsigned char *text, size_t n, unsigned ends)
+{
+    size_t at = 0, last = 0, len;
+    unsigned class;
+    while ((class = class_at(text, n, at, &len)) & SPACE) {
+        last = at;
+        at += len;
+    }
+    return class == 0 || (class & ends) || last == 0 ? at : last;
+}
+
+/* ---- gpt-2 and smollm ----------------------------------------------------------------------------------- */
+
+static size_t gpt2_word(const unsigned char *text, size_t n, bool numbers_apart)
+{
+    size_t len = contraction(text, n, false);
+    if (len)
+        return len;
+    unsigned class = class_at(text, n, 0, &len);
+    if (numbers_apart && class == NUMBER)
+        return len;
+    size_t from = 0;
+    if (text[0] == ' ') {
+        from = 1;
+        class = class_at(text, n, 1, &len);
+        if (numbers_apart && class == NUMBER)
+            return 1;
+    }
+    if (class & (LETTER | NUMBER | OTHER))
+        return run(text, n, from, class, ANY_NUMBER);
+    return spaces(text, n, numbers_apart ? NUMBER : 0);
+}
+
+static size_t word_gpt2(const unsigned char *text, size_t n)
+{
+    return gpt2_word(text, n, false);
+}
+
+static size_t word_smollm(const unsigned char *text, size_t n)
+{
+    return gpt2_word(text, n, true);
+}
+
+/* ---- qwen2 and llama-bpe -------------------------------------------------------------------------------- */
+
+/* \s*[\r\n]+ : up to the last line end of the run of spaces; 0 where it has none. */
+static size_t lines(const unsigned char *text, size_t n)
+{
+    size_t at = 0, end = 0, len;
+    unsigned class;
+    while ((class = class_at(text, n, at, &len)) & SPACE) {
+        at += len;
+        if (class & NEWLINE)
+            end = at;
+    }
+    return end;
+}
+
+static size_t cl100k_word(const unsigned char *text, size_t n, int digits)
+{
+    size_t len, next_len;
+    size_t end = contraction(text, n, true);
+    if (end)
+        return end;
+    unsigned class = class_at(text, n, 0, &len);
+    if (class == LETTER)
+        return run(text, n, len, LETTER, ANY_NUMBER);
+    if (class == NUMBER)
+        return run(text, n, 0, NUMBER, digits);
+    unsigned next = class_at(text, n, len, &next_len);
+    if (next == LETTER && !(class & NEWLINE))
+        return run(text, n, len, LETTER, ANY_NUMBER);
+    if (class == OTHER || (text[0] == ' ' && next == OTHER))
+        return run(text, n, run(text, n, class == OTHER ? 0 : 1, OTHER, ANY_NUMBER), NEWLINE, ANY_NUMBER);
+    end = lines(text, n);
+    return end ? end : spaces(text, n, 0);
+}
+
+static size_t word_qwen2(const unsigned char *text, size_t n)
+{
+    return cl100k_word(text, n, 1);
+}
+
+static size_t word_llama(const unsigned char *text, size_t n)
+{
+    return cl100k_word(text, n, 3);
+}
+
+const struct tokenizer_kind tokenizer_kinds[] = {
+    {"qwen2", word_qwen2, .nfc = true},
+    {"smollm", word_smollm, .nfc = false},
+    {"llama-bpe", word_llama, .whole_words = true, .add_bos = true},
+    {"gpt-2", word_gpt2, .nfc = false},
+    {0},
+};
+const struct tokenizer_kind tokenizer_spm_kind = {"llama", .add_bos = true};
