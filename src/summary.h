@@ -11,24 +11,36 @@
 #include <stddef.h>
 
 struct summary_turn {
-    bool answer;      /* the assistant's, else the person's */
+    bool answer; /* the assistant's, else the person's */
     const char *text;
     size_t len;
 };
 
-/* The request put after the live context; English or Chinese, after the language of the turns. */
+/* The request put after the live context; English or Chinese, after the language of the turns. A static string. */
 const char *summary_request(const struct summary_turn *turns, size_t n);
 
-/* Whether a summary is usable: not empty, does not repeat itself, every number in it (and, in a Latin script, every
- * capitalised name inside a sentence) occurs in the turns or in the earlier summary. reason gets a few words if not. */
+/* Whether a summary is usable: not empty, does not repeat itself, has words in common with its source, and every number
+ * in it (and, in a Latin script, every capitalised name inside a sentence) occurs in the turns or in the earlier summary
+ * (NULL: none). A number may be written otherwise there: 1,500 or 1500, March or 3, twenty or 20 or 二十. reason gets a few
+ * words if not. */
 bool summary_check(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n, char *reason,
                    size_t cap);
 
-/* A summary without a model: the earlier summary's facts, then the sentences of the turns that carry names, numbers, dates and
- * quoted strings, the person's first, in order, at most max_bytes. malloc'd. */
+/* Whether a text being written has come to say the same words again and again, so that reading on is a waste of time. */
+bool summary_loops(const char *text, size_t len);
+
+/* A summary without a model: the earlier summary's facts (NULL: none), then the sentences of the turns that carry names,
+ * numbers, dates and quoted strings, the person's first in rank and what they say of themselves ("my name is") before
+ * all; in order, one a line, at most max_bytes of valid UTF-8. Not empty where the turns are not and 16 bytes are
+ * allowed. The same input gives the same text. malloc'd. */
 char *summary_extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes);
 
-/* The text that carries a summary in the prompt. malloc'd. */
+/* A model's summary with the lines in front that summary_extract ranks as the person's own facts and that it lost; at most
+ * max_bytes, of which these lines take half where there are so many. malloc'd. */
+char *summary_keep_facts(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n,
+                         size_t max_bytes);
+
+/* The text that carries a summary in the prompt, in front of the person's first message that is still there. malloc'd. */
 char *summary_wrap(const char *summary);
 
 #endif

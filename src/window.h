@@ -17,31 +17,35 @@
 
 /* Tokens the plan works with. */
 struct window_costs {
-    int n_ctx;              /* the window */
-    int fixed;              /* system prompt, summary, template around them, the next answer's header */
-    const int *messages;    /* each message of the verbatim tail, template included, oldest first */
-    const bool *is_answer;  /* of each: an assistant's message */
+    int n_ctx;             /* the window */
+    int fixed;             /* system prompt, summary, template around them, the next answer's header */
+    int summary;           /* of these, the present summary's: a new one takes its place */
+    const int *messages;   /* each message of the verbatim tail, template included, oldest first */
+    const bool *is_answer; /* of each: an assistant's message */
     size_t n_messages;
-    int reserve;            /* room kept for the answer */
-    int summary_max;        /* most tokens a new summary may take */
+    int reserve;     /* room kept for the answer */
+    int summary_max; /* most tokens a new summary may take */
 };
 
 enum window_action {
-    WINDOW_KEEP,     /* all fits */
-    WINDOW_COMPACT,  /* summarize the first `cover` messages, keep the rest */
+    WINDOW_KEEP,    /* all fits */
+    WINDOW_COMPACT, /* summarize the first `cover` messages, keep the rest */
 };
 
 struct window_plan {
     enum window_action action;
-    size_t cover;    /* messages from the front to be summarized: whole turns, never the last message */
-    int used;        /* tokens of the prompt if nothing is done */
+    size_t cover; /* messages from the front to be summarized: whole turns, never the last message; 0 to keep */
+    int used;     /* tokens of the prompt if nothing is done */
 };
 
-/* The plan for the next prompt. idle: nobody is waiting, so the soft limit counts; otherwise the hard one. */
+/* The plan for the next prompt. idle: nobody is waiting, so the soft limit counts; otherwise the hard one, and the room
+ * for the answer. Where no compaction can gain anything the plan is to keep, though it may not fit: the caller looks at
+ * `used`. */
 struct window_plan window_plan(const struct window_costs *costs, bool idle);
 
-/* Cuts a message too large for the window in its middle: keeps head and tail bytes of text at whole UTF-8 sequences (and line
- * ends where one is near), so that about max_bytes remain, and returns a new string with a mark between them. */
+/* Cuts a message too large for the window in its middle: keeps head and tail of text at whole UTF-8 sequences (and line
+ * ends where one is near), at most max_bytes with the mark that stands between them. A new string, for free(). A text that
+ * is no longer comes back whole; where not even the mark has room, the head alone. */
 char *window_cut_middle(const char *text, size_t len, size_t max_bytes);
 
 #endif
