@@ -27,18 +27,15 @@ void buffer_puts(struct buffer *b, const char *s)
 
 void buffer_printf(struct buffer *b, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
+    char *text = NULL;
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = vasprintf(&text, format, args);
     va_end(args);
-    if (n > 0) {
-        char *text = mem_new((size_t)n + 1, 1);
-        vsnprintf(text, (size_t)n + 1, format, again);
-        buffer_add(b, text, (size_t)n);
-        free(text);
-    }
-    va_end(again);
+    if (n < 0) /* as good as always for want of memory */
+        return;
+    buffer_add(b, text, (size_t)n);
+    free(text);
 }
 
 void buffer_cut(struct buffer *b, size_t len)
