@@ -123,6 +123,7 @@ struct engine_session_options {
     int threads; /* 0 = engine_default_threads() */
     enum engine_kv_type kv_type;
     int attn_window; /* 0 = everything; N: attend to the first 4 and the last N positions */
+    int chunk;       /* tokens evaluated at once in prefill; 0 = what is fastest. Results do not depend on it */
 };
 engine_session *engine_session_open(const engine_model *model, const struct engine_session_options *options,
                                     char *err, size_t cap);

@@ -1,0 +1,276 @@
+/*
+ * cpu.c - see cpu.h. Sources: Intel SDM vol. 2 (cpuid leaf 1 and 7), Linux Documentation/ABI/stable/sysfs-devices-system-cpu,
+ * Documentation/admin-guide/cgroup-v2.rst (cpu.max) and cgroup-v1 (cpu.cfs_quota_us).
+ */
+#include "cpu.h"
+
+#include "xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/auxv.h>
+#endif
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+struct cpu_set {
+    const char *name;
+    bool (*present)(void);
+    bool
+        proven; /* its kernels have been run against the scalar ones on such a CPU; others only run when asked for by name */
+};
+
+static bool always(void)
+{
+    return true;
+}
+
+#if defined(__x86_64__)
+static bool has_avx2(void)
+{
+    unsigned a, b, c, d;
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avxvnni(void)
+{
+    unsigned a, b, c, d;
+    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4));
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+static bool has_avx512vnni(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512vnni");
+}
+#elif defined(__aarch64__)
+static bool has_neondot(void)
+{
+#ifdef __linux__
+    return getauxval(AT_HWCAP) & (1ul << 20); /* HWCAP_ASIMDDP */
+#else
+    return false;
+#endif
+}
+#endif
+
+static const struct cpu_set sets[] = {
+#if defined(__x86_64__)
+    {"avx512vnni", has_avx512vnni, true},
+    {"avx512", has_avx512, true},
+    {"avxvnni", has_avxvnni, false},
+    {"avx2", has_avx2, true},
+#elif defined(__aarch64__)
+    {"neondot", has_neondot, true},
+    {"neon", always, true},
+#endif
+    {"scalar", always, true},
+};
+#define N_SETS (sizeof sets / sizeof *sets)
+
+const char *const *cpu_sets(void)
+{
+    static const char *present[N_SETS + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < N_SETS; i++)
+        if (sets[i].present())
+            present[n++] = sets[i].name;
+    return present;
+}
+
+const char *cpu_choose(char *err, size_t cap)
+{
+    const char *wanted = getenv("CHINWAG_CPU");
+    bool forced = wanted && *wanted;
+    for (size_t i = 0; i < N_SETS; i++) {
+        if (!(forced ? strcmp(sets[i].name, wanted) == 0 : sets[i].proven))
+            continue;
+        if (sets[i].present())
+            return sets[i].name;
+        if (forced) {
+            snprintf(err, cap, "CHINWAG_CPU asks for %s, which this CPU lacks", wanted);
+            return NULL;
+        }
+    }
+    int used = snprintf(err, cap, "CHINWAG_CPU=%.40s is not a kernel set of this build, which has", wanted);
+    for (size_t i = 0; i < N_SETS && used > 0 && (size_t)used < cap; i++)
+        used += snprintf(err + used, cap - (size_t)used, "%s %s", i ? "," : "", sets[i].name);
+    return NULL;
+}
+
+/* ---- cores ---------------------------------------------------------------------------------------------- */
+
+#ifdef __linux__
+static bool read_line(const char *path, char *line, size_t cap)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    bool ok = fgets(line, (int)cap, f) != NULL;
+    fclose(f);
+    return ok;
+}
+
+static bool read_cpu_number(int cpu, const char *file, long *out)
+{
+    char path[128], line[256];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
+    return read_line(path, line, sizeof line) && sscanf(line, "%ld", out) == 1;
+}
+
+/* How strong a core is, in units that only compare within one machine; 0 where the kernel does not say. */
+static long core_strength(int cpu)
+{
+    long v = 0;
+    if (!read_cpu_number(cpu, "cpu_capacity", &v) && !read_cpu_number(cpu, "cpufreq/cpuinfo_max_freq", &v))
+        return 0;
+    return v;
+}
+
+/* CPUs of the affinity mask, one for each physical core. */
+static int list_cores(int **cores)
+{
+    int n_cpus = 1024, n = 0;
+    cpu_set_t *mask;
+    size_t bytes;
+    for (;; n_cpus *= 2) { /* the kernel refuses a mask smaller than its own */
+        mask = CPU_ALLOC((size_t)n_cpus);
+        bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
+        if (!mask || sched_getaffinity(0, bytes, mask) == 0 || n_cpus > 1 << 20)
+            break;
+        CPU_FREE(mask);
+    }
+    if (!mask)
+        return 0;
+    *cores = xcalloc((size_t)n_cpus, sizeof **cores);
+    long *keys = xcalloc((size_t)n_cpus, sizeof *keys);
+    for (int cpu = 0; cpu < n_cpus; cpu++) {
+        if (!CPU_ISSET_S((size_t)cpu, bytes, mask))
+            continue;
+        long key = cpu; /* the first CPU of its siblings: the lists begin with the same number on each of them */
+        read_cpu_number(cpu, "topology/thread_siblings_list", &key);
+        int i = 0;
+        while (i < n && keys[i] != key)
+            i++;
+        if (i < n)
+            continue;
+        keys[n] = key;
+        (*cores)[n++] = cpu;
+    }
+    free(keys);
+    CPU_FREE(mask);
+    return n;
+}
+
+/* Of a hybrid CPU only the cores within a fifth of the strongest: at a barrier all wait for the slowest. Efficiency cores
+ * of Intel's 12th to 14th generation run at about three quarters of the performance cores' clock. */
+static int strong_cores(const int *cores, int n)
+{
+    long best = 0;
+    for (int i = 0; i < n; i++)
+        if (core_strength(cores[i]) > best)
+            best = core_strength(cores[i]);
+    int strong = 0;
+    for (int i = 0; i < n; i++)
+        strong += core_strength(cores[i]) * 5 >= best * 4;
+    return strong;
+}
+
+static double quota_v2(const char *dir)
+{
+    char path[4200], line[64];
+    double quota, period;
+    snprintf(path, sizeof path, "%s/cpu.max", dir);
+    if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
+        return quota / period;
+    return 0;
+}
+
+static double quota_v1(const char *dir)
+{
+    char path[4200], line[64];
+    double quota = 0, period = 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
+    if (!read_line(path, line, sizeof line) || sscanf(line, "%lf", &quota) != 1 || quota <= 0)
+        return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
+    if (!read_line(path, line, sizeof line) || sscanf(line, "%lf", &period) != 1 || period <= 0)
+        return 0;
+    return quota / period;
+}
+
+/* The smallest quota, in CPUs, of the group at `path` below `root` and of all groups above it; 0 = none. In a container the
+ * path may not exist below root, but root itself is then the container's group. */
+static double group_quota(const char *root, const char *path, double (*quota)(const char *dir))
+{
+    char dir[4096];
+    double least = 0;
+    snprintf(dir, sizeof dir, "%s%s", root, path);
+    for (;;) {
+        double q = quota(dir);
+        if (q > 0 && (least == 0 || q < least))
+            least = q;
+        char *slash = strrchr(dir, '/');
+        if (!slash || strlen(dir) <= strlen(root))
+            return least;
+        *slash = '\0';
+    }
+}
+
+static double cgroup_quota(void)
+{
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (!f)
+        return 0;
+    char line[3000];
+    double least = 0;
+    while (fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        controllers++;
+        double q = 0;
+        if (*controllers == '\0') {
+            q = group_quota("/sys/fs/cgroup", path, quota_v2);
+        } else if (strstr(controllers, "cpu") && !strstr(controllers, "cpuset")) {
+            q = group_quota("/sys/fs/cgroup/cpu", path, quota_v1);
+        }
+        if (q > 0 && (least == 0 || q < least))
+            least = q;
+    }
+    fclose(f);
+    return least;
+}
+#endif
+
+int cpu_cores(void)
+{
+    int n = 0;
+#ifdef __linux__
+    int *cores = NULL;
+    n = list_cores(&cores);
+    if (n > 0)
+        n = strong_cores(cores, n);
+    free(cores);
+    double quota = cgroup_quota();
+    if (quota > 0 && quota < n)
+        n = (int)quota;
+#else
+    n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return n > 0 ? n : 1;
+}

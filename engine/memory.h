@@ -1,0 +1,16 @@
+/*
+ * memory.h - large blocks: weights, KV cache, activations. Failure is reported by the caller, with the bytes.
+ */
+#ifndef ENGINE_MEMORY_H
+#define ENGINE_MEMORY_H
+
+#include <stddef.h>
+
+/* Zeroed and page-aligned; pages never touched cost no memory. NULL: refused. */
+void *memory_map(size_t bytes);
+void memory_unmap(void *p, size_t bytes); /* NULL is fine */
+
+/* A hint that all of the block will be used: huge pages make its first use and its reading cheaper. */
+void memory_huge(void *p, size_t bytes);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * session.c - engine_session: a context of tokens, how much of it the KV cache holds, and the next token.
+ */
+#include "cpu.h"
+#include "forward.h"
+#include "memory.h"
+#include "model.h"
+#include "sampler.h"
+#include "xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __linux__
+#include <sys/random.h>
+#else
+#include <unistd.h>
+#endif
+
+#define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow with it */
+#define CTX_DEFAULT 4096
+
+struct engine_session {
+    const engine_model *model;
+    struct forward *forward;
+    struct sampler *sampler;
+    int n_ctx, chunk;
+    struct engine_tokens tokens; /* the context, at most n_ctx */
+    size_t n_evaluated;          /* tokens whose keys and values are in the cache; <= tokens.n */
+    size_t high;                 /* positions [0, high) have been written since the cache was last empty */
+    size_t logits_of;            /* the logits are those of the context of this length; 0 = of none */
+    float *logits;               /* n_vocab, mapped */
+    atomic_bool cancel;
+    struct engine_stats stats;
+    double prompt_start, first_token; /* ms, of the last prompt and of its first sampled token; 0 = none yet */
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------- */
+
+static int default_ctx(const engine_model *model)
+{
+    int trained = model->info.n_ctx_train;
+    return trained > 0 && trained < CTX_DEFAULT ? trained : CTX_DEFAULT;
+}
+
+static struct kv_shape shape_of(const engine_model *model, const struct engine_session_options *o)
+{
+    struct kv_shape s = {
+        .n_layers = model->info.n_layers,
+        .n_heads = model->info.n_kv_heads,
+        .head_dim = model->info.head_dim,
+        .n_ctx = o->n_ctx > 0 ? o->n_ctx : default_ctx(model),
+        .window = o->attn_window > 0 ? o->attn_window : 0,
+        .chunk = o->chunk > 0 ? o->chunk : CHUNK,
+        .type = o->kv_type,
+    };
+    if (s.chunk > s.n_ctx)
+        s.chunk = s.n_ctx;
+    return s;
+}
+
+uint64_t engine_kv_bytes(const engine_model *model, int n_ctx)
+{
+    if (!model->layers)
+        return 0;
+    struct kv_shape s = shape_of(model, &(struct engine_session_options){.n_ctx = n_ctx});
+    return kv_bytes(&s);
+}
+
+engine_session *engine_session_open(const engine_model *model, const struct engine_session_options *options,
+                                    char *err, size_t cap)
+{
+    if (!model->layers) {
+        snprintf(err, cap, "%s was opened for its vocabulary only", model->path_name);
+        return NULL;
+    }
+    engine_session *s = xcalloc(1, sizeof *s);
+    struct kv_shape shape = shape_of(model, options);
+    s->model = model;
+    s->n_ctx = shape.n_ctx;
+    s->chunk = shape.chunk;
+    s->logits = memory_map((size_t)model->info.n_vocab * sizeof *s->logits);
+    s->forward = s->logits ? forward_open(model, &shape, options->threads, err, cap) : NULL;
+    if (!s->forward) {
+        if (!s->logits)
+            snprintf(err, cap, "no memory for %zu bytes of logits", (size_t)model->info.n_vocab * sizeof *s->logits);
+        engine_session_close(s);
+        return NULL;
+    }
+    s->sampler = sampler_open(model->info.n_vocab, model->vector);
+    engine_session_seed(s, 0);
+    return s;
+}
+
+void engine_session_close(engine_session *s)
+{
+    if (!s)
+        return;
+    forward_close(s->forward);
+    sampler_close(s->sampler);
+    engine_tokens_free(&s->tokens);
+    memory_unmap(s->logits, (size_t)s->model->info.n_vocab * sizeof *s->logits);
+    free(s);
+}
+
+int engine_session_n_ctx(const engine_session *s)
+{
+    return s->n_ctx;
+}
+
+int engine_session_threads(const engine_session *s)
+{
+    return forward_threads(s->forward);
+}
+
+void engine_session_set_threads(engine_session *s, int threads)
+{
+    forward_set_threads(s->forward, threads); /* where it fails the old team goes on */
+}
+
+void engine_session_cancel(engine_session *s, bool cancel)
+{
+    atomic_store_explicit(&s->cancel, cancel, memory_order_relaxed);
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------------------ */
+
+static bool check_ids(const engine_session *s, const int32_t *ids, size_t n, char *err, size_t cap)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model->info.n_vocab) {
+            snprintf(err, cap, "there is no token %d: the vocabulary has %d", (int)ids[i], s->model->info.n_vocab);
+            return false;
+        }
+    return true;
+}
+
+/* The first n evaluated tokens stay, or none where an attention window has already overwritten what they need. */
+static void keep_evaluated(engine_session *s, size_t n)
+{
+    if (n < s->n_evaluated)
+        s->n_evaluated = kv_holds(forward_kv(s->forward), (int)n, (int)s->high) ? n : 0;
+    if (s->n_evaluated == 0)
+        s->high = 0;
+}
+
+/* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last only. */
+static enum engine_status evaluate(engine_session *s, float *rows,
+                                   void (*progress)(void *ctx, size_t done, size_t total), void *ctx)
+{
+    size_t n_vocab = (size_t)s->model->info.n_vocab, first = s->n_evaluated, total = s->tokens.n;
+    while (s->n_evaluated < total) {
+        size_t n = total - s->n_evaluated < (size_t)s->chunk ? total - s->n_evaluated : (size_t)s->chunk;
+        bool last = s->n_evaluated + n == total;
+        float *out = rows ? rows + (s->n_evaluated - first) * n_vocab : s->logits;
+        s->logits_of = 0;
+        s->high = s->high > s->n_evaluated + n ? s->high : s->n_evaluated + n;
+        if (!forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n, (int)s->n_evaluated, out,
+                         rows ? (int)n : last, &s->cancel))
+            return ENGINE_CANCELLED;
+        s->n_evaluated += n;
+        if (progress)
+            progress(ctx, s->n_evaluated - first, total - first);
+    }
+    if (rows && total > first)
+        memcpy(s->logits, rows + (total - first - 1) * n_vocab, n_vocab * sizeof *s->logits);
+    s->logits_of = total;
+    return ENGINE_OK;
+}
+
+/* Makes the logits those of the whole context. */
+static enum engine_status bring_current(engine_session *s, void (*progress)(void *ctx, size_t done, size_t total),
+                                        void *ctx)
+{
+    if (s->tokens.n == 0 || s->logits_of == s->tokens.n)
+        return ENGINE_OK;
+    if (s->n_evaluated == s->tokens.n)
+        keep_evaluated(s, s->tokens.n - 1);
+    return evaluate(s, NULL, progress, ctx);
+}
+
+enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, size_t n,
+                                         void (*progress)(void *ctx, size_t done, size_t total), void *ctx, char *err,
+                                         size_t cap)
+{
+    if (!check_ids(s, ids, n, err, cap))
+        return ENGINE_ERROR;
+    if (n > (size_t)s->n_ctx)
+        return ENGINE_FULL;
+    double start = now_ms();
+    size_t common = 0;
+    while (common < n && common < s->tokens.n && s->tokens.ids[common] == ids[common])
+        common++;
+    bool current = s->logits_of == n && common == n;
+    s->tokens.n = common;
+    keep_evaluated(s, common);
+    engine_tokens_append(&s->tokens, ids + common, n - common);
+    if (!current)
+        s->logits_of = 0;
+    if (!current && n > 0 && s->n_evaluated == n)
+        keep_evaluated(s, n - 1);
+    size_t cached = s->n_evaluated;
+    enum engine_status status = bring_current(s, progress, ctx);
+    if (status != ENGINE_OK)
+        s->tokens.n = s->n_evaluated; /* what the person reads in the statistics is what the cache holds */
+    s->prompt_start = start;
+    s->first_token = 0;
+    s->stats = (struct engine_stats){
+        .prompt_tokens = (int)n,
+        .cached_tokens = (int)cached,
+        .evaluated_tokens = (int)(s->n_evaluated - cached),
+        .prefill_ms = now_ms() - start,
+    };
+    return status;
+}
+
+enum engine_status engine_session_eval(engine_session *s, const int32_t *ids, size_t n, float *logits, char *err,
+                                       size_t cap)
+{
+    if (!check_ids(s, ids, n, err, cap))
+        return ENGINE_ERROR;
+    if (n > (size_t)s->n_ctx - s->tokens.n)
+        return ENGINE_FULL;
+    if (n == 0)
+        return ENGINE_OK;
+    size_t before = s->tokens.n;
+    /* A token sampled but not yet evaluated belongs before these. */
+    if (s->n_evaluated < before && logits) {
+        enum engine_status status = evaluate(s, NULL, NULL, NULL);
+        if (status != ENGINE_OK)
+            return status;
+    }
+    engine_tokens_append(&s->tokens, ids, n);
+    enum engine_status status = evaluate(s, logits, NULL, NULL);
+    if (status != ENGINE_OK)
+        s->tokens.n = s->n_evaluated > before ? s->n_evaluated : before;
+    return status;
+}
+
+void engine_session_truncate(engine_session *s, size_t n)
+{
+    if (n >= s->tokens.n)
+        return;
+    s->tokens.n = n;
+    keep_evaluated(s, n);
+    if (s->logits_of != n)
+        s->logits_of = 0;
+}
+
+const int32_t *engine_session_tokens(const engine_session *s, size_t *n)
+{
+    *n = s->tokens.n;
+    return s->tokens.ids;
+}
+
+/* ---- sampling -------------------------------------------------------------------------------------------- */
+
+void engine_session_seed(engine_session *s, uint64_t seed)
+{
+    if (seed == 0) {
+#ifdef __linux__
+        bool ok = getrandom(&seed, sizeof seed, 0) == sizeof seed;
+#else
+        bool ok = getentropy(&seed, sizeof seed) == 0;
+#endif
+        if (!ok)
+            seed = (uint64_t)(now_ms() * 1e6);
+    }
+    sampler_seed(s->sampler, seed);
+}
+
+static bool never_penalized(const void *tokenizer, int32_t id)
+{
+    return tokenizer_is_control(tokenizer, id);
+}
+
+enum engine_status engine_session_next(engine_session *s, const struct engine_sampling *sampling, int32_t *id,
+                                       char *err, size_t cap)
+{
+    if (s->tokens.n == 0) {
+        snprintf(err, cap, "there is no text to continue");
+        return ENGINE_ERROR;
+    }
+    if (s->tokens.n >= (size_t)s->n_ctx)
+        return ENGINE_FULL;
+    enum engine_status status = bring_current(s, NULL, NULL);
+    if (status != ENGINE_OK)
+        return status;
+    *id = sampler_draw(s->sampler, sampling, s->logits, s->tokens.ids, s->tokens.n, never_penalized,
+                       s->model->tokenizer);
+    if (*id < 0) {
+        snprintf(err, cap, "the model's output holds no finite number: the file is damaged");
+        return ENGINE_ERROR;
+    }
+    double now = now_ms();
+    if (s->first_token == 0) {
+        s->first_token = now;
+        s->stats.first_token_ms = now - s->prompt_start;
+    }
+    s->stats.decode_ms = now - s->first_token;
+    if (tokenizer_is_end(s->model->tokenizer, *id))
+        return ENGINE_END;
+    s->stats.generated_tokens++;
+    engine_tokens_push(&s->tokens, *id);
+    return ENGINE_OK;
+}
+
+struct engine_stats engine_session_stats(const engine_session *s)
+{
+    struct engine_stats stats = s->stats;
+    stats.context_tokens = (int)s->tokens.n;
+    return stats;
+}
