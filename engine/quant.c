@@ -1,0 +1,320 @@
+/*
+ * quant.c - the formats table. Layouts after ggml-common.h; all multi-byte fields are little-endian and unaligned.
+ *
+ * A 256-block keeps the codes of columns that are 32 (or 128) apart in one byte, so the decoders walk by groups of 32
+ * bytes, each taken at several shifts.
+ */
+#include "quant.h"
+
+#include <string.h>
+
+const int8_t quant_iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+/* ---- half precision -------------------------------------------------------------------------------------- */
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+float f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = (uint32_t)(h & 0x7fff) << 13;
+    if (magnitude >= 0x0f800000) /* infinity, NaN: the exponent is all ones in both */
+        return float_of(sign | 0x70000000 | magnitude);
+    /* The exponent is rebiased by a multiplication, which also normalizes subnormals: 2^(127 - 15). */
+    return float_of(sign | bits_of(float_of(magnitude) * 0x1p112f));
+}
+
+uint16_t f32_to_f16(float f)
+{
+    uint32_t bits = bits_of(f), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    if (magnitude > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00);
+    if (magnitude >= 0x47800000) /* 2^16 and up; what lies between 65520 and it overflows by the rounding below */
+        return (uint16_t)(sign | 0x7c00);
+    if (magnitude < 0x38800000) { /* below 2^-14: subnormal. Adding 0.5 leaves multiples of 2^-24 in the low bits. */
+        uint32_t rounded = bits_of(float_of(magnitude) + 0.5f);
+        return (uint16_t)(sign | (rounded - 0x3f000000));
+    }
+    uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+    return (uint16_t)(sign | ((rounded - 0x38000000) >> 13));
+}
+
+static uint16_t load16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static uint32_t load32(const uint8_t *p)
+{
+    return load16(p) | (uint32_t)load16(p + 2) << 16;
+}
+
+static float load_f16(const uint8_t *p)
+{
+    return f16_to_f32(load16(p));
+}
+
+/* ---- codes ----------------------------------------------------------------------------------------------- */
+
+/* n bytes' fields of the given bits, in order of columns. */
+static void field(const uint8_t *restrict from, int shift, int mask, uint8_t *restrict code, int n)
+{
+    for (int i = 0; i < n; i++)
+        code[i] = (uint8_t)(from[i] >> shift & mask);
+}
+
+/* Adds one more bit, or two, above the low ones. */
+static void field_above(const uint8_t *restrict from, int shift, int mask, int to, uint8_t *restrict code, int n)
+{
+    for (int i = 0; i < n; i++)
+        code[i] |= (uint8_t)((from[i] >> shift & mask) << to);
+}
+
+/* The 16 bytes of a 32-block: low nibbles are columns 0..15, high nibbles 16..31. */
+static void nibbles32(const uint8_t *qs, uint8_t *code)
+{
+    field(qs, 0, 15, code, 16);
+    field(qs, 4, 15, code + 16, 16);
+}
+
+static void fifth_bits32(const uint8_t *qh, uint8_t *code)
+{
+    uint32_t bits = load32(qh);
+    for (int i = 0; i < 32; i++)
+        code[i] |= (uint8_t)((bits >> i & 1) << 4);
+}
+
+static void decode_q4_0(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    out->scale[0] = load_f16(p);
+    nibbles32(p + 2, out->code);
+}
+
+static void decode_q4_1(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    out->scale[0] = load_f16(p);
+    out->min[0] = load_f16(p + 2);
+    nibbles32(p + 4, out->code);
+}
+
+static void decode_q5_0(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    out->scale[0] = load_f16(p);
+    nibbles32(p + 6, out->code);
+    fifth_bits32(p + 2, out->code);
+}
+
+static void decode_q5_1(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    out->scale[0] = load_f16(p);
+    out->min[0] = load_f16(p + 2);
+    nibbles32(p + 8, out->code);
+    fifth_bits32(p + 4, out->code);
+}
+
+static void decode_q8_0(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    out->scale[0] = load_f16(p);
+    for (int i = 0; i < 32; i++)
+        out->code[i] = p[2 + i] ^ 0x80;
+}
+
+/* 64 bytes of 2-bit fields: two groups of 32 bytes, each holding 4 x 32 columns. */
+static void pairs256(const uint8_t *qs, uint8_t *code)
+{
+    for (int j = 0; j < 8; j++)
+        field(qs + j / 4 * 32, j % 4 * 2, 3, code + j * 32, 32);
+}
+
+static void decode_q2_k(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    float d = load_f16(p + 80), dmin = load_f16(p + 82);
+    for (int j = 0; j < 16; j++) {
+        out->scale[j] = d * (float)(p[j] & 15);
+        out->min[j] = -(dmin * (float)(p[j] >> 4));
+    }
+    pairs256(p + 16, out->code);
+}
+
+static void decode_q3_k(const void *block, struct quant_block *out)
+{
+    const uint8_t *hmask = block, *scales = hmask + 96;
+    float d = load_f16(hmask + 108);
+    for (int j = 0; j < 16; j++) { /* 4 low bits in 8 bytes, 2 high bits in 4 */
+        int low = scales[j % 8] >> (j < 8 ? 0 : 4) & 15, high = scales[8 + j % 4] >> j / 4 * 2 & 3;
+        out->scale[j] = d * (float)((low | high << 4) - 32);
+    }
+    pairs256(hmask + 32, out->code);
+    for (int j = 0; j < 8; j++)
+        field_above(hmask, j, 1, 2, out->code + j * 32, 32);
+}
+
+/* The 12 bytes of 8 scales and 8 minimums of 6 bits that Q4_K and Q5_K share. */
+static void scales_k4(const uint8_t *p, struct quant_block *out)
+{
+    float d = load_f16(p), dmin = load_f16(p + 2);
+    const uint8_t *s = p + 4;
+    for (int j = 0; j < 8; j++) {
+        int scale = j < 4 ? s[j] & 63 : (s[j + 4] & 15) | s[j - 4] >> 6 << 4;
+        int min = j < 4 ? s[j + 4] & 63 : s[j + 4] >> 4 | s[j] >> 6 << 4;
+        out->scale[j] = d * (float)scale;
+        out->min[j] = -(dmin * (float)min);
+    }
+}
+
+/* 128 bytes of nibbles: each group of 32 bytes holds 2 x 32 columns. */
+static void nibbles256(const uint8_t *qs, uint8_t *code)
+{
+    for (int j = 0; j < 8; j++)
+        field(qs + j / 2 * 32, j % 2 * 4, 15, code + j * 32, 32);
+}
+
+static void decode_q4_k(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    scales_k4(p, out);
+    nibbles256(p + 16, out->code);
+}
+
+static void decode_q5_k(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    scales_k4(p, out);
+    nibbles256(p + 48, out->code);
+    for (int j = 0; j < 8; j++)
+        field_above(p + 16, j, 1, 4, out->code + j * 32, 32);
+}
+
+static void decode_q6_k(const void *block, struct quant_block *out)
+{
+    const uint8_t *ql = block, *qh = ql + 128;
+    float d = load_f16(ql + 208);
+    for (int j = 0; j < 16; j++)
+        out->scale[j] = d * (float)(int8_t)ql[192 + j];
+    for (int j = 0; j < 8; j++) { /* each half of 128 columns: 64 bytes of nibbles, 32 bytes of pairs */
+        field(ql + j / 4 * 64 + j % 2 * 32, j % 4 / 2 * 4, 15, out->code + j * 32, 32);
+        field_above(qh + j / 4 * 32, j % 4 * 2, 3, 4, out->code + j * 32, 32);
+    }
+}
+
+static void decode_iq4_nl(const void *block, struct quant_block *out)
+{
+    decode_q4_0(block, out);
+}
+
+static void decode_iq4_xs(const void *block, struct quant_block *out)
+{
+    const uint8_t *p = block;
+    float d = load_f16(p);
+    for (int j = 0; j < 8; j++) {
+        int low = p[4 + j / 2] >> j % 2 * 4 & 15, high = load16(p + 2) >> 2 * j & 3;
+        out->scale[j] = d * (float)((low | high << 4) - 32);
+        nibbles32(p + 8 + j * 16, out->code + j * 32);
+    }
+}
+
+/* ---- dequantize ------------------------------------------------------------------------------------------- */
+
+static void dequantize(const struct quant_format *f, const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    struct quant_block b;
+    for (size_t i = 0; i < n; i += (size_t)f->block, p += f->bytes) {
+        f->decode(p, &b);
+        for (int j = 0; j < f->block; j++) {
+            int value = f->values ? f->values[b.code[j]] : b.code[j] - f->zero;
+            float w = b.scale[j / f->sub] * (float)value;
+            out[i + (size_t)j] = f->has_min ? w + b.min[j / f->sub] : w;
+        }
+    }
+}
+
+static void dequantize_f32(const void *blocks, float *out, size_t n)
+{
+    memcpy(out, blocks, n * sizeof *out);
+}
+
+static void dequantize_f16(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i++)
+        out[i] = load_f16(p + 2 * i);
+}
+
+static void dequantize_bf16(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i++)
+        out[i] = float_of((uint32_t)load16(p + 2 * i) << 16);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------- */
+
+/*                    name    block bytes sub bits zero  values           has_min decoder */
+#define BLOCK_FORMATS(X)                                                                                             \
+    X(Q4_0, 32, 18, 32, 4, 8, NULL, false, decode_q4_0)                                                              \
+    X(Q4_1, 32, 20, 32, 4, 0, NULL, true, decode_q4_1)                                                               \
+    X(Q5_0, 32, 22, 32, 5, 16, NULL, false, decode_q5_0)                                                             \
+    X(Q5_1, 32, 24, 32, 5, 0, NULL, true, decode_q5_1)                                                               \
+    X(Q8_0, 32, 34, 32, 8, 128, NULL, false, decode_q8_0)                                                            \
+    X(Q2_K, 256, 84, 16, 2, 0, NULL, true, decode_q2_k)                                                              \
+    X(Q3_K, 256, 110, 16, 3, 4, NULL, false, decode_q3_k)                                                            \
+    X(Q4_K, 256, 144, 32, 4, 0, NULL, true, decode_q4_k)                                                             \
+    X(Q5_K, 256, 176, 32, 5, 0, NULL, true, decode_q5_k)                                                             \
+    X(Q6_K, 256, 210, 16, 6, 32, NULL, false, decode_q6_k)                                                           \
+    X(IQ4_NL, 32, 18, 32, 4, 0, quant_iq4_values, false, decode_iq4_nl)                                              \
+    X(IQ4_XS, 256, 136, 32, 4, 0, quant_iq4_values, false, decode_iq4_xs)
+
+enum { /* places in the table */
+       AT_F32,
+       AT_F16,
+       AT_BF16,
+#define X(name, ...) AT_##name,
+       BLOCK_FORMATS(X)
+#undef X
+           N_FORMATS,
+};
+
+static const struct quant_format formats[N_FORMATS];
+
+#define X(name, ...)                                                                                                 \
+    static void dequantize_##name(const void *blocks, float *out, size_t n)                                          \
+    {                                                                                                                \
+        dequantize(&formats[AT_##name], blocks, out, n);                                                             \
+    }
+BLOCK_FORMATS(X)
+#undef X
+
+static const struct quant_format formats[N_FORMATS] = {
+    [AT_F32] = {.id = QUANT_F32, .name = "F32", .block = 1, .bytes = 4, .dequantize = dequantize_f32},
+    [AT_F16] = {.id = QUANT_F16, .name = "F16", .block = 1, .bytes = 2, .dequantize = dequantize_f16},
+    [AT_BF16] = {.id = QUANT_BF16, .name = "BF16", .block = 1, .bytes = 2, .dequantize = dequantize_bf16},
+#define X(n, k, b, s, w, z, v, m, d) [AT_##n] = {QUANT_##n, #n, k, b, dequantize_##n, s, w, z, v, m, d},
+    BLOCK_FORMATS(X)
+#undef X
+};
+
+const struct quant_format *quant_format(uint32_t id)
+{
+    for (size_t i = 0; i < N_FORMATS; i++)
+        if (formats[i].id == id)
+            return &formats[i];
+    return NULL;
+}
