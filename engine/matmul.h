@@ -22,26 +22,26 @@
 
 struct matrix {
     const struct quant_format *format;
-    int rows, cols;              /* cols is a multiple of format->block */
-    const unsigned char *data;   /* the file's layout, row after row; unaligned */
-    unsigned char *packed;       /* interleaved copy, 64-byte aligned, or NULL */
+    int rows, cols;            /* cols is a multiple of format->block */
+    const unsigned char *data; /* the file's layout, row after row; unaligned */
+    unsigned char *packed;     /* interleaved copy, 64-byte aligned, or NULL */
 };
 
 /* Activations of n tokens, ready to be multiplied. Buffers belong to whoever made the struct (activations_alloc). */
 struct activations {
-    int n, cols;                 /* cols: a multiple of 32 for block formats */
+    int n, cols; /* cols: a multiple of 32 for block formats */
     int cap_n, cap_cols;
-    const float *f;              /* n x cols floats, not owned: the source */
-    int8_t *q;                   /* n x cols */
-    float *d;                    /* n x cols / 32: scale of each block */
-    int32_t *sum;                /* n x cols / 32: sum of q over the block */
+    const float *f; /* n x cols floats, not owned: the source */
+    int8_t *q;      /* n x cols */
+    float *d;       /* n x cols / 32: scale of each block */
+    int32_t *sum;   /* n x cols / 32: sum of q over the block */
 };
 bool activations_alloc(struct activations *a, int max_n, int max_cols); /* false: out of memory */
 void activations_free(struct activations *a);
 
 struct matmul_kernels {
-    const char *name;            /* the kernel set */
-    int row_align;               /* splits of a matrix between threads are at multiples of this many rows */
+    const char *name; /* the kernel set */
+    int row_align;    /* splits of a matrix between threads are at multiples of this many rows */
     /* Bytes of the packed form, 0 where this set does not pack the format. Rows are padded to row_align. */
     size_t (*packed_bytes)(const struct matrix *w);
     /* Packs rows [row0, row1) of w->data into dst, the start of the whole packed matrix. row0 is aligned. */

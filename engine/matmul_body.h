@@ -1,0 +1,357 @@
+/*
+ * matmul_body.h - the kernels of all block formats, written once over a small vocabulary that each set brings.
+ *
+ * A sub-block of 16 or 32 columns adds to a row's sum y
+ *
+ *     y = fma(float(sum of code * q - zero * sum of q), scale * d, y)
+ *     y = fma(min, d * sum of q, y)                                      where the format has minimums
+ *
+ * with q and d of the activations (matmul_layout.h). Codes are unsigned bytes and q signed ones, as the dot-product
+ * instructions want them; the integers are exact, so only the two lines above round.
+ *
+ * The set defines before including this:
+ *     VECTORS                     1, 2 or 4
+ *     SIGNED_CODES                1: 8-bit codes are flipped to signed bytes, for instructions without u8 x s8
+ *     TILE_TOKENS_0 .. _3         widths of its tile kernels, ascending; at most 16
+ *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
+ *     partial                     sums on their way
+ *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
+ *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the dot products in fours
+ *     splat_step(p)               the 4 bytes at p in all lanes
+ *     lookup_values(words)        quant_iq4_values of each byte, + 128 unless SIGNED_CODES
+ *     fma_floats, load_f16        as for matmul_floats.h
+ *     KEEP(v)                     an empty statement that ties v to a register here, so that the compiler does not reorder a
+ *                                 tile's hundreds of independent operations into spills
+ */
+#ifndef MATMUL_BODY_H
+#define MATMUL_BODY_H
+
+#include "matmul_floats.h"
+#include "matmul_layout.h"
+#include "matmul_quantize.h"
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* Bytes of the packed stream to ask for ahead of use: enough to cover the latency of memory. */
+#define PREFETCH_AHEAD 1536
+
+static INLINE ints splat_int(int32_t i)
+{
+    return i - (ints){0};
+}
+
+static INLINE floats splat_float(float f)
+{
+    return f - (floats){0};
+}
+
+/* ---- codes ------------------------------------------------------------------------------------------------ */
+
+/* Moves a field of each byte between bit positions; what crosses into a neighbour is masked off by the caller. */
+static INLINE words move_bits(words w, int from, int to)
+{
+    return from >= to ? w >> (from - to) : w << (to - from);
+}
+
+/* The codes of 4 columns: step 0..7 of the 32 columns whose planes begin at p (already at this vector's bytes). */
+static INLINE words codes_at(struct matmul_layout l, const unsigned char *p, int step)
+{
+    words w;
+    if (l.low == 8)
+        return SIGNED_CODES ? load_words(p + 64 * step) ^ 0x80808080 : load_words(p + 64 * step);
+    if (l.low == 4)
+        w = load_words(p + 64 * (step % 4)) >> (step < 4 ? 0 : 4) & 0x0f0f0f0f;
+    else
+        w = load_words(p + 64 * (step / 4)) >> 2 * (step % 4) & 0x03030303;
+    if (l.has_values)
+        return lookup_values(w);
+    if (l.high) {
+        int per_byte = 8 / l.high;
+        words h = load_words(p + 64 * (l.low + step / per_byte));
+        w |= move_bits(h, l.high * (step % per_byte), l.low) & (l.high == 1 ? 0x01010101u : 0x03030303u) << l.low;
+    }
+    return w;
+}
+
+/* ---- scales ----------------------------------------------------------------------------------------------- */
+
+static INLINE floats byte_at(words w, int i)
+{
+    return to_floats((ints)(w >> 8 * i & 0xff));
+}
+
+/* The scales (and minimums) of a block's sub-blocks from its header at p; see quant.c for what they mean. */
+static INLINE void read_scales(struct matmul_layout l, const unsigned char *halves_at, const unsigned char *words_at,
+                               floats *scale, floats *min)
+{
+    floats d = load_f16(halves_at), e = d;
+    if (l.has_min)
+        e = load_f16(halves_at + 2 * MATMUL_ROWS);
+    words u[4];
+    for (int i = 0; i < l.words; i++)
+        u[i] = load_words(words_at + 64 * i);
+
+    switch (l.scales) {
+    case SCALES_PLAIN:
+        scale[0] = d;
+        min[0] = e;
+        break;
+    case SCALES_Q2_K:
+        for (int j = 0; j < 16; j++) {
+            scale[j] = d * to_floats((ints)(u[j / 4] >> 8 * (j % 4) & 15));
+            min[j] = -e * to_floats((ints)(u[j / 4] >> (8 * (j % 4) + 4) & 15));
+        }
+        break;
+    case SCALES_Q3_K:
+        u[3] = (u[1] >> 4 & 0x0f0f0f0f) | (u[2] >> 6 & 0x03030303) << 4;
+        words u2 = (u[0] >> 4 & 0x0f0f0f0f) | (u[2] >> 4 & 0x03030303) << 4;
+        u[1] = (u[1] & 0x0f0f0f0f) | (u[2] >> 2 & 0x03030303) << 4;
+        u[0] = (u[0] & 0x0f0f0f0f) | (u[2] & 0x03030303) << 4;
+        u[2] = u2;
+        for (int j = 0; j < 16; j++)
+            scale[j] = d * to_floats((ints)(u[j / 4] >> 8 * (j % 4) & 0xff) - 32);
+        break;
+    case SCALES_K4:
+        for (int j = 0; j < 4; j++) {
+            words high = (u[2] & 0x0f0f0f0f) | (u[0] >> 6 & 0x03030303) << 4;
+            words high_min = (u[2] >> 4 & 0x0f0f0f0f) | (u[1] >> 6 & 0x03030303) << 4;
+            scale[j] = d * byte_at(u[0] & 0x3f3f3f3f, j);
+            scale[j + 4] = d * byte_at(high, j);
+            min[j] = -e * byte_at(u[1] & 0x3f3f3f3f, j);
+            min[j + 4] = -e * byte_at(high_min, j);
+        }
+        break;
+    case SCALES_Q6_K:
+        for (int j = 0; j < 16; j++)
+            scale[j] = d * to_floats((ints)(u[j / 4] << (24 - 8 * (j % 4))) >> 24);
+        break;
+    case SCALES_IQ4_XS:
+        for (int j = 0; j < 8; j++) {
+            words high = load_halves(halves_at + 2 * MATMUL_ROWS) >> 2 * j & 3;
+            scale[j] = d * to_floats((ints)((u[0] >> 4 * j & 15) | high << 4) - 32);
+        }
+        break;
+    }
+}
+
+/* ---- one token: straight from the packed stream ----------------------------------------------------------- */
+
+/* Steps to add before a partial has to be widened, at most those of a sub-block. */
+static INLINE int run_length(int bits, int steps)
+{
+    int run = bits <= 4 ? RUN_4 : bits == 5 ? RUN_5 : bits == 6 ? RUN_6 : RUN_8;
+    return run < steps ? run : steps;
+}
+
+static INLINE int code_bits(struct matmul_layout l)
+{
+    return l.has_values ? 8 : l.low + l.high;
+}
+
+/* 32 columns whose planes begin at p, for one vector of rows. */
+static INLINE floats matvec_32(struct matmul_layout l, const unsigned char *p, const unsigned char *record,
+                               const floats *scale, const floats *min, floats y)
+{
+    int steps = l.sub / 4, run = run_length(code_bits(l), steps);
+    float d = float_at(record + 32);
+    UNROLL
+    for (int k = 0; k < 32 / l.sub; k++) {
+        const unsigned char *term = record + 36 + 4 * k;
+        ints sum = splat_int(l.has_min ? 0 : int_at(term));
+        UNROLL
+        for (int s = 0; s < steps; s += run) {
+            partial part = begin_partial(sum);
+            UNROLL
+            for (int i = s; i < s + run; i++)
+                part = add_dot(part, codes_at(l, p, k * steps + i), splat_step(record + 4 * (k * steps + i)),
+                               code_bits(l));
+            sum = end_partial(sum, part);
+        }
+        y = fma_floats(to_floats(sum), scale[k] * splat_float(d), y);
+        if (l.has_min)
+            y = fma_floats(min[k], splat_float(float_at(term)), y);
+    }
+    return y;
+}
+
+static INLINE void matvec(struct matmul_layout l, const unsigned char *packed, int blocks,
+                          const unsigned char *record, float *out, bool first)
+{
+    floats y[VECTORS], scale[QUANT_MAX_BLOCK / 16], min[QUANT_MAX_BLOCK / 16];
+    for (int v = 0; v < VECTORS; v++)
+        y[v] = first ? splat_float(0) : load_floats(out + v * VECTOR_LANES);
+    size_t bytes = (size_t)l.bytes * MATMUL_ROWS, record_bytes = MATMUL_RECORD(1, l.sub);
+    const unsigned char *words_at = packed + 2 * MATMUL_ROWS * l.halves,
+                        *planes = words_at + 4 * MATMUL_ROWS * l.words;
+    for (int b = 0; b < blocks; b++) {
+        size_t at = (size_t)b * bytes;
+        for (size_t o = 0; o < bytes; o += 64)
+            __builtin_prefetch(packed + at + o + PREFETCH_AHEAD);
+        for (int v = 0; v < VECTORS; v++) {
+            const unsigned char *p = planes + at + v * VECTOR_BYTES;
+            const unsigned char *r = record + (size_t)b * (size_t)(l.block / 32) * record_bytes;
+            read_scales(l, packed + at + v * VECTOR_BYTES / 2, words_at + at + v * VECTOR_BYTES, scale, min);
+            for (int c = 0; c < l.block / 32; c++, p += 64 * (l.low + l.high), r += record_bytes)
+                y[v] = matvec_32(l, p, r, scale + c * 32 / l.sub, min + c * 32 / l.sub, y[v]);
+        }
+    }
+    for (int v = 0; v < VECTORS; v++)
+        store_floats(out + v * VECTOR_LANES, y[v]);
+}
+
+/* ---- many tokens: unpack, then tiles ---------------------------------------------------------------------- */
+
+static INLINE void unpack(struct matmul_layout l, const unsigned char *packed, int blocks, struct matmul_strip *strip)
+{
+    floats scale[QUANT_MAX_BLOCK / 16], min[QUANT_MAX_BLOCK / 16];
+    int subs = l.block / l.sub;
+    for (int b = 0; b < blocks; b++, packed += l.bytes * MATMUL_ROWS) {
+        const unsigned char *words_at = packed + 2 * MATMUL_ROWS * l.halves;
+        for (int v = 0; v < VECTORS; v++) {
+            read_scales(l, packed + v * VECTOR_BYTES / 2, words_at + v * VECTOR_BYTES, scale, min);
+            for (int k = 0; k < subs; k++) {
+                store_floats(strip->scale[b * subs + k] + v * VECTOR_LANES, scale[k]);
+                if (l.has_min)
+                    store_floats(strip->min[b * subs + k] + v * VECTOR_LANES, min[k]);
+            }
+            const unsigned char *p = words_at + 4 * MATMUL_ROWS * l.words + v * VECTOR_BYTES;
+            unsigned char *code = strip->code[b * l.block / 4] + v * VECTOR_BYTES;
+            for (int c = 0; c < l.block; c += 32, p += 64 * (l.low + l.high), code += 8 * 64) {
+                UNROLL
+                for (int s = 0; s < 8; s++) {
+                    words w = codes_at(l, p, s);
+                    memcpy(code + 64 * s, &w, sizeof w);
+                }
+            }
+        }
+    }
+}
+
+/* One sub-block's integers of 16 rows x `tokens` tokens. */
+static INLINE void tile_ints(int tokens, int sub, int bits, const unsigned char *code, const unsigned char *q,
+                             ints sum[][VECTORS])
+{
+    int steps = sub / 4, run = run_length(bits, steps);
+    UNROLL
+    for (int s = 0; s < steps; s += run) {
+        partial part[16][VECTORS];
+        UNROLL
+        for (int t = 0; t < tokens; t++)
+            for (int v = 0; v < VECTORS; v++)
+                part[t][v] = begin_partial(sum[t][v]);
+        UNROLL
+        for (int i = s; i < s + run; i++) {
+            words w[VECTORS];
+            for (int v = 0; v < VECTORS; v++)
+                w[v] = load_words(code + 64 * i + v * VECTOR_BYTES);
+            UNROLL
+            for (int t = 0; t < tokens; t++) {
+                words x = splat_step(q + 4 * (i * tokens + t));
+                for (int v = 0; v < VECTORS; v++) {
+                    part[t][v] = add_dot(part[t][v], w[v], x, bits);
+                    KEEP(part[t][v]);
+                }
+            }
+        }
+        UNROLL
+        for (int t = 0; t < tokens; t++)
+            for (int v = 0; v < VECTORS; v++)
+                sum[t][v] = end_partial(sum[t][v], part[t][v]);
+    }
+}
+
+static INLINE void tile(int tokens, int sub, int bits, bool has_min, const struct matmul_strip *strip, int columns,
+                        const unsigned char *record, float *out, size_t stride, bool first)
+{
+    floats y[16][VECTORS];
+    UNROLL
+    for (int t = 0; t < tokens; t++)
+        for (int v = 0; v < VECTORS; v++)
+            y[t][v] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
+    const unsigned char *code = strip->code[0];
+    const float *scale = strip->scale[0], *min = strip->min[0];
+    for (int c = 0; c < columns; c += 32, code += 8 * 64, record += MATMUL_RECORD(tokens, sub)) {
+        const unsigned char *d = record + 32 * tokens, *term = d + 4 * tokens;
+        UNROLL
+        for (int k = 0; k < 32 / sub; k++, scale += MATMUL_ROWS, min += MATMUL_ROWS, term += 4 * tokens) {
+            ints sum[16][VECTORS];
+            UNROLL
+            for (int t = 0; t < tokens; t++)
+                for (int v = 0; v < VECTORS; v++)
+                    sum[t][v] = splat_int(has_min ? 0 : int_at(term + 4 * t));
+            tile_ints(tokens, sub, bits, code + 16 * sub * k, record + sub * tokens * k, sum);
+            UNROLL
+            for (int t = 0; t < tokens; t++)
+                for (int v = 0; v < VECTORS; v++) {
+                    floats s = load_floats(scale + v * VECTOR_LANES) * splat_float(float_at(d + 4 * t));
+                    y[t][v] = fma_floats(to_floats(sum[t][v]), s, y[t][v]);
+                    if (has_min)
+                        y[t][v] = fma_floats(load_floats(min + v * VECTOR_LANES), splat_float(float_at(term + 4 * t)),
+                                             y[t][v]);
+                }
+        }
+    }
+    UNROLL
+    for (int t = 0; t < tokens; t++)
+        for (int v = 0; v < VECTORS; v++)
+            store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[t][v]);
+}
+
+/* ---- the kernels, by format and kind ----------------------------------------------------------------------- */
+
+#define X(name, ...)                                                                                                 \
+    static void matvec_##name(const unsigned char *packed, int blocks, const unsigned char *record, float *y,        \
+                              bool first)                                                                            \
+    {                                                                                                                \
+        matvec(matmul_layout_##name, packed, blocks, record, y, first);                                              \
+    }                                                                                                                \
+    static void unpack_##name(const unsigned char *packed, int blocks, struct matmul_strip *strip)                   \
+    {                                                                                                                \
+        unpack(matmul_layout_##name, packed, blocks, strip);                                                         \
+    }
+MATMUL_FORMATS(X)
+#undef X
+
+#define TILE(i, tokens, kind, sub, bits, has_min)                                                                    \
+    static void tile_##kind##_##i(const struct matmul_strip *strip, int columns, const unsigned char *record,        \
+                                  float *y, size_t stride, bool first)                                               \
+    {                                                                                                                \
+        tile(tokens, sub, bits, has_min, strip, columns, record, y, stride, first);                                  \
+    }
+#define X(kind, sub, bits, has_min)                                                                                  \
+    TILE(0, TILE_TOKENS_0, kind, sub, bits, has_min)                                                                 \
+    TILE(1, TILE_TOKENS_1, kind, sub, bits, has_min)                                                                 \
+    TILE(2, TILE_TOKENS_2, kind, sub, bits, has_min)                                                                 \
+    TILE(3, TILE_TOKENS_3, kind, sub, bits, has_min)
+MATMUL_KINDS(X)
+#undef X
+#undef TILE
+
+static const struct matmul_set set = {
+    .signed_codes = SIGNED_CODES,
+    .tokens = {TILE_TOKENS_0, TILE_TOKENS_1, TILE_TOKENS_2, TILE_TOKENS_3},
+#define X(name, ...) [MATMUL_##name] = matvec_##name,
+    .matvec = {MATMUL_FORMATS(X)},
+#undef X
+#define X(name, ...) [MATMUL_##name] = unpack_##name,
+    .unpack = {MATMUL_FORMATS(X)},
+#undef X
+#define X(kind, ...) [MATMUL_##kind] = {tile_##kind##_0, tile_##kind##_1, tile_##kind##_2, tile_##kind##_3},
+    .tile = {MATMUL_KINDS(X)},
+#undef X
+    .multiply_floats = multiply_floats,
+};
+
+static void multiply(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
+                     void *scratch)
+{
+    matmul_drive(&set, w, a, row0, row1, y, stride, scratch);
+}
+
+#define MATMUL_SET(set_name)                                                                                         \
+    {                                                                                                                \
+        .name = set_name, .row_align = MATMUL_ROWS, .packed_bytes = matmul_packed_bytes, .pack = matmul_pack,        \
+        .quantize = quantize, .multiply = multiply,                                                                  \
+    }
+
+#endif
