@@ -6,13 +6,21 @@
  * write in a transaction that is durable before the next command runs. Any thread may call any function.
  *
  * A write that fails (full disk, locked file, lost mount) is kept and tried again every second until it succeeds or the
- * store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever lost.
+ * store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever lost. Queries
+ * are answered meanwhile, what is kept included (unless another program's lock prevents that). Only a write that could
+ * never succeed, such as a summary of a conversation that is gone, is given up with STORE_ERROR.
  *
  * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a later
  * version, is refused and left alone. Two programs may have it open.
  *
  * The tree: each message names its parent (0 = first of the conversation); a conversation names its leaf, and the
  * path from there to the root is what is shown. Answering again or editing adds a sibling; nothing is destroyed.
+ * A new message whose parent is the leaf becomes the leaf in the same transaction, so that a program killed right after
+ * shows it again; for siblings, store_put_conversation says which is shown.
+ *
+ * Two programs in one conversation: both branches are kept, the last leaf put is shown. Deleted by one, what the other
+ * writes afterwards is kept in a conversation that comes back without its past. What a program puts into a conversation that
+ * it deleted itself is dropped.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -31,56 +39,56 @@ enum store_state { STORE_COMPLETE, STORE_STREAMING, STORE_INTERRUPTED };
 
 struct store_conversation {
     store_id id;
-    store_id leaf;           /* last message of the path shown; 0 while empty */
-    char *title;             /* never NULL in results */
-    char *system;            /* system prompt; NULL = the model's own default, "" = none */
-    int64_t created_ms, updated_ms; /* since 1970; updated_ms is set by the store */
-    int n_messages;          /* in results only */
+    store_id leaf;                  /* last message of the path shown; 0 while empty */
+    char *title;                    /* never NULL in results; NULL in a put keeps the present one */
+    char *system;                   /* system prompt; NULL = the model's own default, "" = none */
+    int64_t created_ms, updated_ms; /* since 1970, 0 in a put = now; updated_ms is set by the store */
+    int n_messages;                 /* in results only; other branches' too */
 };
 
 struct store_message {
     store_id id, conversation, parent;
     enum store_role role;
     enum store_state state;
-    char *text;              /* UTF-8, NUL-terminated */
-    char *model;             /* which model wrote it; NULL for a person's */
+    char *text;  /* UTF-8, NUL-terminated */
+    char *model; /* which model wrote it; NULL for a person's */
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
     double first_token_ms, decode_ms;
 };
 
-struct store_summary {       /* says what came before, for the model; the messages themselves stay untouched */
+struct store_summary { /* says what came before, for the model; the messages themselves stay untouched */
     store_id id, conversation;
-    store_id first, last;    /* messages covered, inclusive, along the path */
+    store_id first, last; /* messages covered, inclusive, along the path */
     char *text;
-    char *method;            /* "model" or "extract" */
+    char *method; /* "model" or "extract" */
     int64_t created_ms;
 };
 
-struct store_hit {           /* a search result */
-    store_id conversation, message;
+struct store_hit {                  /* a search result */
+    store_id conversation, message; /* message 0: the title matches */
     char *title;
-    char *excerpt;           /* one line around the match */
+    char *excerpt; /* one line around the match */
     int64_t created_ms;
 };
 
 enum store_event_type {
-    STORE_SETTINGS,      /* settings, n: always the first event after store_open */
-    STORE_LIST,          /* conversations, n: most recently updated first */
-    STORE_LOADED,        /* conversation, messages (root first), summaries (oldest first); conversation.id 0 = not found */
-    STORE_FOUND,         /* hits, n, and the query they answer */
-    STORE_FAILING,       /* text: why writes are failing now; they are kept and retried */
-    STORE_RECOVERED,     /* all that was kept has been written */
-    STORE_ERROR,         /* text: a query failed, or the file was found damaged */
+    STORE_SETTINGS,  /* settings, n: always the first event after store_open */
+    STORE_LIST,      /* conversations, n: most recently updated first */
+    STORE_LOADED,    /* conversation (id 0 = not found), messages root first, summaries of that path oldest first */
+    STORE_FOUND,     /* hits, n, and the query they answer */
+    STORE_FAILING,   /* text: why writes are failing now; they are kept and retried */
+    STORE_RECOVERED, /* all that was kept has been written */
+    STORE_ERROR,     /* text: a query failed, or the file was found damaged */
 };
 
 struct store_setting {
     char *key, *value;
 };
 
-struct store_event {     /* owned by whoever took it: store_event_free */
+struct store_event { /* owned by whoever took it: store_event_free */
     enum store_event_type type;
-    size_t n;                             /* of the array the type names (messages for STORE_LOADED) */
+    size_t n; /* of the array the type names (messages for STORE_LOADED) */
     struct store_setting *settings;
     struct store_conversation *conversations;
     struct store_conversation conversation;
@@ -88,7 +96,7 @@ struct store_event {     /* owned by whoever took it: store_event_free */
     struct store_summary *summaries;
     size_t n_summaries;
     struct store_hit *hits;
-    char *text;                           /* message or query */
+    char *text; /* message or query */
 };
 
 struct store;
@@ -101,7 +109,7 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
 /* Carries out what is queued, then closes. False if writes were still failing; what they said is in err. */
 bool store_close(struct store *s, char *err, size_t cap);
 
-/* ---- writes: insert or update by id ---- */
+/* ---- writes: insert or update by id; a message's conversation, parent, role and time are fixed by its first put ---- */
 void store_put_conversation(struct store *s, const struct store_conversation *c);
 void store_put_message(struct store *s, const struct store_message *m); /* a queued older state of it is replaced */
 void store_put_summary(struct store *s, const struct store_summary *summary);
@@ -111,8 +119,10 @@ void store_delete(struct store *s, store_id conversation); /* with its messages 
 
 /* ---- queries: answered by an event ---- */
 void store_list(struct store *s);
-void store_load(struct store *s, store_id conversation);  /* 0 = the most recently updated one */
-void store_search(struct store *s, const char *query, store_id conversation); /* 0 = all; any script, substrings */
+void store_load(struct store *s, store_id conversation); /* 0 = the most recently updated one */
+/* Messages that contain every word of the query, as substrings, in any script and case; newest first, at most 200, before
+ * them titles that do. conversation 0 = all; else only its messages. */
+void store_search(struct store *s, const char *query, store_id conversation);
 
 /* The next event, or NULL when there is none now. */
 struct store_event *store_take(struct store *s);

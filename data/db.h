@@ -1,0 +1,89 @@
+/*
+ * db.h - one connection and its statements, synchronously; used by one thread at a time.
+ *
+ * A rollback journal, not a write-ahead log: SQLite before 3.51.3 can corrupt a WAL database when two connections write
+ * and checkpoint at once, and Debian 12 has 3.40. The journal persists, so that a commit flushes data and never waits for
+ * the file system's own journal to record a new file size; synchronous = FULL makes the commit survive a power loss.
+ */
+#ifndef DB_H
+#define DB_H
+
+#include "store.h"
+
+#include <sqlite3.h>
+
+/* clang-format off */
+enum db_statement {
+    DB_BEGIN_READ, DB_BEGIN_WRITE, DB_COMMIT, DB_ROLLBACK,
+    DB_PUT_CONVERSATION, DB_ENSURE_CONVERSATION, DB_RENAME, DB_TOUCH, DB_EXTEND,
+    DB_UPDATE_MESSAGE, DB_INSERT_MESSAGE, DB_PUT_SUMMARY, DB_PUT_SETTING, DB_REMOVE_SETTING,
+    DB_DELETE_MESSAGES, DB_DELETE_CONVERSATION, DB_STREAMING_OWNERS, DB_INTERRUPT,
+    DB_SETTINGS, DB_LIST, DB_NEWEST, DB_CONVERSATION, DB_MESSAGE, DB_NEWEST_MESSAGE, DB_SUMMARIES,
+    DB_FIND_INDEXED, DB_FIND_ALL, DB_FIND_STREAMING, DB_TITLES,
+    DB_N_STATEMENTS
+};
+/* clang-format on */
+
+struct db {
+    sqlite3 *handle;
+    sqlite3_stmt *statements[DB_N_STATEMENTS]; /* all prepared at open: a file that lacks a table fails there */
+    char *path;                                /* as given; ":memory:" */
+    bool in_memory;
+    int lock_fd;       /* see owner.h; -1 in memory */
+    store_id owner;    /* ours, written beside streaming answers */
+    store_id *deleted; /* conversations deleted here: what comes later for them is dropped */
+    size_t n_deleted;
+    char error[512]; /* the last failure, in words */
+    bool previewing; /* between db_preview_begin and db_preview_end */
+    bool stale;      /* it was of a kind that opening the file anew may cure */
+};
+
+enum db_result {
+    DB_OK,
+    DB_FAILED,  /* may succeed later */
+    DB_REFUSED, /* never will */
+};
+
+/* path NULL: in memory. create: make the file and its directory if missing; not when opening again, or a lost mount would
+ * be taken for an empty database. NULL and err on failure. */
+struct db *db_open(const char *path, bool create, char *err, size_t cap);
+void db_close(struct db *db); /* NULL is fine */
+
+/* ---- writes: each one durable transaction; error is filled unless DB_OK ---- */
+enum db_result db_put_conversation(struct db *db, const struct store_conversation *c);
+enum db_result db_put_message(struct db *db, const struct store_message *m);
+enum db_result db_put_summary(struct db *db, const struct store_summary *s);
+enum db_result db_put_setting(struct db *db, const char *key, const char *value);
+enum db_result db_rename(struct db *db, store_id conversation, const char *title);
+enum db_result db_delete(struct db *db, store_id conversation);
+
+/* ---- queries: fill an event; DB_OK, or an event to be freed and an error ---- */
+enum db_result db_settings(struct db *db, struct store_event *e);
+enum db_result db_list(struct db *db, struct store_event *e);
+enum db_result db_load(struct db *db, store_id conversation, struct store_event *e);
+enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e);
+
+/*
+ * While writes fail, queries should see them all the same. Between these two calls the writes above go into one transaction
+ * that is never committed, with its journal in memory and nothing spilled, so that a full or read-only disk is not
+ * touched; the queries see them. End it even where begin returned false.
+ */
+bool db_preview_begin(struct db *db);
+void db_preview_end(struct db *db);
+
+/* ---- for the files of this room ---- */
+
+/* A statement reset and bound: 'i' int64_t, 'd' int, 'n' store_id with 0 as NULL, 'r' double, 't' text or NULL. */
+sqlite3_stmt *db_bind(struct db *db, enum db_statement which, const char *types, ...);
+/* Steps: true while there is a row; at the end resets the statement and, unless *rc is an error, sets it to SQLITE_OK. */
+bool db_row(sqlite3_stmt *stmt, int *rc);
+/* Carries a statement to its end: SQLITE_OK or the error. */
+int db_run(sqlite3_stmt *stmt);
+int db_begin(struct db *db, enum db_statement how); /* DB_BEGIN_READ or DB_BEGIN_WRITE */
+/* Notes what rc means in db->error, and ends an open transaction. */
+enum db_result db_fail(struct db *db, int rc);
+/* Ends the transaction: commits if rc is SQLITE_OK, else rolls back. */
+enum db_result db_finish(struct db *db, int rc);
+char *db_text(sqlite3_stmt *stmt, int column); /* a copy; NULL stays NULL */
+
+#endif

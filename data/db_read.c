@@ -1,0 +1,165 @@
+/* db_read.c - the queries of db.h but for the search. Each reads within one transaction: what another program changes
+ * meanwhile is seen whole or not at all. */
+#include "db.h"
+#include "owner.h"
+#include "record.h"
+
+#include <stdlib.h>
+
+enum db_result db_settings(struct db *db, struct store_event *e)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = db_bind(db, DB_SETTINGS, "");
+    while (db_row(stmt, &rc)) {
+        e->settings = store_grow(e->settings, e->n, sizeof *e->settings);
+        e->settings[e->n++] = (struct store_setting){.key = db_text(stmt, 0), .value = db_text(stmt, 1)};
+    }
+    return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
+}
+
+static struct store_conversation conversation_of(sqlite3_stmt *stmt)
+{
+    return (struct store_conversation){
+        .id = sqlite3_column_int64(stmt, 0),
+        .leaf = sqlite3_column_int64(stmt, 1),
+        .title = db_text(stmt, 2),
+        .system = db_text(stmt, 3),
+        .created_ms = sqlite3_column_int64(stmt, 4),
+        .updated_ms = sqlite3_column_int64(stmt, 5),
+        .n_messages = sqlite3_column_int(stmt, 6),
+    };
+}
+
+enum db_result db_list(struct db *db, struct store_event *e)
+{
+    int rc = SQLITE_OK;
+    sqlite3_stmt *stmt = db_bind(db, DB_LIST, "");
+    while (db_row(stmt, &rc)) {
+        e->conversations = store_grow(e->conversations, e->n, sizeof *e->conversations);
+        e->conversations[e->n++] = conversation_of(stmt);
+    }
+    return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
+}
+
+static struct store_message message_of(struct db *db, sqlite3_stmt *stmt)
+{
+    struct store_message m = {
+        .id = sqlite3_column_int64(stmt, 0),
+        .conversation = sqlite3_column_int64(stmt, 1),
+        .parent = sqlite3_column_int64(stmt, 2),
+        .role = (enum store_role)sqlite3_column_int(stmt, 3),
+        .state = (enum store_state)sqlite3_column_int(stmt, 4),
+        .text = db_text(stmt, 5),
+        .model = db_text(stmt, 6),
+        .created_ms = sqlite3_column_int64(stmt, 7),
+        .prompt_tokens = sqlite3_column_int(stmt, 8),
+        .evaluated_tokens = sqlite3_column_int(stmt, 9),
+        .generated_tokens = sqlite3_column_int(stmt, 10),
+        .first_token_ms = sqlite3_column_double(stmt, 11),
+        .decode_ms = sqlite3_column_double(stmt, 12),
+    };
+    store_id owner = sqlite3_column_int64(stmt, 13);
+    /* Its program was killed after this one opened the file: the row is set right at the next opening. */
+    if (m.state == STORE_STREAMING && owner != db->owner && !owner_alive(db->lock_fd, owner))
+        m.state = STORE_INTERRUPTED;
+    return m;
+}
+
+/* One integer; 0 where there is none. */
+static store_id read_id(sqlite3_stmt *stmt, int *rc)
+{
+    store_id id = 0;
+    while (db_row(stmt, rc))
+        id = sqlite3_column_int64(stmt, 0);
+    return id;
+}
+
+static bool read_conversation(struct db *db, store_id id, struct store_event *e, int *rc)
+{
+    sqlite3_stmt *stmt = db_bind(db, DB_CONVERSATION, "i", id);
+    while (db_row(stmt, rc))
+        e->conversation = conversation_of(stmt);
+    return e->conversation.id != 0;
+}
+
+static bool read_message(struct db *db, store_id id, struct store_event *e, int *rc)
+{
+    size_t before = e->n;
+    sqlite3_stmt *stmt = db_bind(db, DB_MESSAGE, "ii", id, e->conversation.id);
+    while (db_row(stmt, rc)) {
+        e->messages = store_grow(e->messages, e->n, sizeof *e->messages);
+        e->messages[e->n++] = message_of(db, stmt);
+    }
+    return e->n > before;
+}
+
+/* The path from the leaf to the root, then turned round. */
+static void read_path(struct db *db, struct store_event *e, int *rc)
+{
+    struct store_conversation *c = &e->conversation;
+    if (c->leaf && !read_message(db, c->leaf, e, rc) && *rc == SQLITE_OK) {
+        /* The leaf never reached the file (a program killed between two writes): the newest message is the best guess. */
+        c->leaf = read_id(db_bind(db, DB_NEWEST_MESSAGE, "i", c->id), rc);
+        if (c->leaf)
+            read_message(db, c->leaf, e, rc);
+    }
+    while (*rc == SQLITE_OK && e->n > 0 && e->messages[e->n - 1].parent) {
+        if (e->n >= (size_t)c->n_messages) { /* more steps than messages: a circle */
+            *rc = SQLITE_CORRUPT;
+            return;
+        }
+        if (!read_message(db, e->messages[e->n - 1].parent, e, rc))
+            break;
+    }
+    for (size_t i = 0, j = e->n; i + 1 < j; i++) {
+        struct store_message swapped = e->messages[i];
+        e->messages[i] = e->messages[--j];
+        e->messages[j] = swapped;
+    }
+}
+
+static int by_id(const void *a, const void *b)
+{
+    store_id left = *(const store_id *)a, right = *(const store_id *)b;
+    return (left > right) - (left < right);
+}
+
+/* Only those of the path shown: after a fork at an earlier message, a summary may tell of what is no longer there. */
+static void read_summaries(struct db *db, struct store_event *e, int *rc)
+{
+    store_id *path = store_calloc(e->n, sizeof *path);
+    for (size_t i = 0; i < e->n; i++)
+        path[i] = e->messages[i].id;
+    qsort(path, e->n, sizeof *path, by_id);
+    sqlite3_stmt *stmt = db_bind(db, DB_SUMMARIES, "i", e->conversation.id);
+    while (db_row(stmt, rc)) {
+        store_id first = sqlite3_column_int64(stmt, 2), last = sqlite3_column_int64(stmt, 3);
+        if (!bsearch(&last, path, e->n, sizeof *path, by_id) ||
+            (first && !bsearch(&first, path, e->n, sizeof *path, by_id)))
+            continue;
+        e->summaries = store_grow(e->summaries, e->n_summaries, sizeof *e->summaries);
+        e->summaries[e->n_summaries++] = (struct store_summary){
+            .id = sqlite3_column_int64(stmt, 0),
+            .conversation = sqlite3_column_int64(stmt, 1),
+            .first = first,
+            .last = last,
+            .text = db_text(stmt, 4),
+            .method = db_text(stmt, 5),
+            .created_ms = sqlite3_column_int64(stmt, 6),
+        };
+    }
+    free(path);
+}
+
+enum db_result db_load(struct db *db, store_id conversation, struct store_event *e)
+{
+    int rc = db_begin(db, DB_BEGIN_READ);
+    if (rc == SQLITE_OK && !conversation)
+        conversation = read_id(db->statements[DB_NEWEST], &rc);
+    if (rc == SQLITE_OK && conversation && read_conversation(db, conversation, e, &rc)) {
+        read_path(db, e, &rc);
+        if (rc == SQLITE_OK)
+            read_summaries(db, e, &rc);
+    }
+    return db_finish(db, rc);
+}

@@ -1,0 +1,146 @@
+/* match.c - see match.h. */
+#include "match.h"
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unicase.h>
+#include <unictype.h>
+#include <unigbrk.h>
+#include <unistr.h>
+
+#define EXCERPT_BEFORE 24 /* graphemes before the match */
+#define EXCERPT_AFTER 96  /* and from its start on */
+
+/* One code point; malformed bytes come as U+FFFD, one at a time. */
+static size_t decode(const char *s, size_t len, ucs4_t *c)
+{
+    if ((unsigned char)*s < 0x80) {
+        *c = (unsigned char)*s;
+        return 1;
+    }
+    return (size_t)u8_mbtouc(c, (const uint8_t *)s, len);
+}
+
+static ucs4_t fold(ucs4_t c)
+{
+    if (c < 0x80)
+        return c >= 'A' && c <= 'Z' ? c + 32 : c;
+    return uc_tolower(c);
+}
+
+static bool is_blank(ucs4_t c)
+{
+    return c <= ' ' || c == 0x7f || uc_is_property_white_space(c);
+}
+
+static void add_term(struct match_query *q, const char *start, size_t len)
+{
+    struct match_term t = {.start = start, .len = len, .folded = store_calloc(len, sizeof *t.folded)};
+    bool has_case = false;
+    for (size_t i = 0; i < len;) {
+        ucs4_t c;
+        i += decode(start + i, len - i, &c);
+        has_case |= uc_tolower(c) != c || uc_toupper(c) != c || c == 0xfffd;
+        t.folded[t.chars++] = fold(c);
+    }
+    if (!has_case) {
+        free(t.folded);
+        t.folded = NULL;
+    }
+    q->terms = store_grow(q->terms, q->n, sizeof *q->terms);
+    q->terms[q->n++] = t;
+}
+
+struct match_query match_parse(const char *query)
+{
+    struct match_query q = {0};
+    size_t len = strlen(query), start = 0, end, step;
+    for (end = 0; end < len; end += step) {
+        ucs4_t c;
+        step = decode(query + end, len - end, &c);
+        if (!is_blank(c))
+            continue;
+        if (end > start)
+            add_term(&q, query + start, end - start);
+        start = end + step;
+    }
+    if (end > start)
+        add_term(&q, query + start, end - start);
+    return q;
+}
+
+void match_free(struct match_query *q)
+{
+    for (size_t i = 0; i < q->n; i++)
+        free(q->terms[i].folded);
+    free(q->terms);
+    *q = (struct match_query){0};
+}
+
+static bool matches_at(const struct match_term *term, const char *text, size_t len)
+{
+    for (size_t i = 0; i < term->chars; i++) {
+        ucs4_t c;
+        if (len == 0)
+            return false;
+        size_t step = decode(text, len, &c);
+        if (fold(c) != term->folded[i])
+            return false;
+        text += step;
+        len -= step;
+    }
+    return true;
+}
+
+ptrdiff_t match_find(const struct match_term *term, const char *text, size_t text_len)
+{
+    if (!term->folded) {
+        const char *found = memmem(text, text_len, term->start, term->len);
+        return found ? found - text : -1;
+    }
+    for (size_t at = 0; at < text_len;) {
+        ucs4_t c;
+        if (matches_at(term, text + at, text_len - at))
+            return (ptrdiff_t)at;
+        at += decode(text + at, text_len - at, &c);
+    }
+    return -1;
+}
+
+/* Appends text as a single line; leading and doubled blanks vanish. Returns the new length. */
+static size_t put_line(char *line, const char *text, size_t len)
+{
+    size_t used = 0, step;
+    for (size_t i = 0; i < len; i += step) {
+        ucs4_t c;
+        step = decode(text + i, len - i, &c);
+        if (!is_blank(c) && !uc_is_general_category(c, UC_CONTROL)) {
+            memcpy(line + used, text + i, step);
+            used += step;
+        } else if (used > 0 && line[used - 1] != ' ') {
+            line[used++] = ' ';
+        }
+    }
+    while (used > 0 && line[used - 1] == ' ')
+        used--;
+    return used;
+}
+
+char *match_excerpt(const char *text, size_t text_len, size_t at)
+{
+    const uint8_t *start = (const uint8_t *)text, *end = start + text_len;
+    const uint8_t *from = start + at, *to = start + at;
+    for (int i = 0; i < EXCERPT_BEFORE && from > start; i++)
+        from = u8_grapheme_prev(from, start);
+    for (int i = 0; i < EXCERPT_AFTER && to < end; i++)
+        to = u8_grapheme_next(to, end);
+    size_t kept = (size_t)(to - from), used = 0;
+    char *line = store_calloc(kept + 8, 1);
+    if (from > start)
+        used = (size_t)(stpcpy(line, "\u2026") - line);
+    used += put_line(line + used, (const char *)from, kept);
+    if (to < end)
+        strcpy(line + used, "\u2026");
+    return line;
+}

@@ -1,0 +1,35 @@
+/*
+ * match.h - finding what a person typed in what was said: pure functions.
+ *
+ * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike.
+ */
+#ifndef MATCH_H
+#define MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct match_term {
+    const char *start; /* in the query, not NUL-terminated */
+    size_t len;
+    size_t chars;     /* code points */
+    uint32_t *folded; /* lower case; NULL for a term without case, which is compared byte by byte */
+};
+
+struct match_query {
+    struct match_term *terms;
+    size_t n;
+};
+
+struct match_query match_parse(const char *query); /* query must outlive it */
+void match_free(struct match_query *q);
+
+/* Where the term first occurs in text, in bytes. -1: nowhere. */
+ptrdiff_t match_find(const struct match_term *term, const char *text, size_t text_len);
+
+/* One line of text around a place: white space and control characters as single blanks, whole graphemes, an ellipsis
+ * where something was left out. malloc'd. */
+char *match_excerpt(const char *text, size_t text_len, size_t at);
+
+#endif

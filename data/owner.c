@@ -1,0 +1,49 @@
+/* owner.c - see owner.h. */
+#include "owner.h"
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Open file description locks belong to the store that took them; POSIX locks, the fallback, to the process, so that two
+ * stores of one process do not see each other's there. */
+#ifdef F_OFD_SETLK
+#define OWNER_SET F_OFD_SETLK
+#define OWNER_GET F_OFD_GETLK
+#else
+#define OWNER_SET F_SETLK
+#define OWNER_GET F_GETLK
+#endif
+
+static struct flock byte_of(store_id id)
+{
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)id, .l_len = 1};
+}
+
+int owner_open(const char *db_path, store_id id, char *err, size_t cap)
+{
+    char *path = store_printf("%s-lock", db_path);
+    struct flock lock = byte_of(id);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || fcntl(fd, OWNER_SET, &lock) != 0) {
+        snprintf(err, cap, "%s: cannot be locked: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+bool owner_alive(int fd, store_id id)
+{
+    struct flock lock = byte_of(id);
+    if (id <= 0)
+        return false;
+    /* Not to be told counts as alive: a wrong "interrupted" is worse than a late one. */
+    return fcntl(fd, OWNER_GET, &lock) != 0 || lock.l_type != F_UNLCK;
+}

@@ -1,0 +1,94 @@
+/*
+ * search.c - db_search: the index where it can answer, the texts themselves where it cannot.
+ *
+ * The trigram index knows substrings of three characters and more. Terms that are shorter (most Chinese words) are looked
+ * for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem per message.
+ */
+#include "db.h"
+#include "match.h"
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HITS 200
+#define INDEXED_CHARS 3
+
+/* The FTS5 query of the terms long enough: "a" AND "b", quotes doubled. NULL if there are none. malloc'd. */
+static char *index_query(const struct match_query *q, const char *query)
+{
+    char *match = store_calloc(2 * strlen(query) + 8 * q->n + 1, 1), *end = match;
+    for (size_t i = 0; i < q->n; i++) {
+        const struct match_term *t = &q->terms[i];
+        if (t->chars < INDEXED_CHARS)
+            continue;
+        end = stpcpy(end, end > match ? " AND \"" : "\"");
+        for (size_t k = 0; k < t->len; k++) {
+            if (t->start[k] == '"')
+                *end++ = '"';
+            *end++ = t->start[k];
+        }
+        *end++ = '"';
+    }
+    if (end > match)
+        return match;
+    free(match);
+    return NULL;
+}
+
+/* Whether each term occurs, and where the first one does. Terms the index has vouched for need not be found again, should its
+ * idea of upper and lower case differ from ours. */
+static bool all_found(const struct match_query *q, bool indexed, const char *text, size_t text_len, size_t *at)
+{
+    *at = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        ptrdiff_t found = match_find(&q->terms[i], text, text_len);
+        if (found < 0 && !(indexed && q->terms[i].chars >= INDEXED_CHARS))
+            return false;
+        if (i == 0 && found >= 0)
+            *at = (size_t)found;
+    }
+    return true;
+}
+
+/* Adds the rows of a statement (conversation, message, title, text, time) that match, until there are enough. */
+static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool indexed, struct store_event *e)
+{
+    int rc = SQLITE_OK;
+    while (e->n < MAX_HITS && db_row(stmt, &rc)) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 3);
+        size_t text_len = (size_t)sqlite3_column_bytes(stmt, 3), at;
+        if (!text || !all_found(q, indexed, text, text_len, &at))
+            continue;
+        e->hits = store_grow(e->hits, e->n, sizeof *e->hits);
+        e->hits[e->n++] = (struct store_hit){
+            .conversation = sqlite3_column_int64(stmt, 0),
+            .message = sqlite3_column_int64(stmt, 1),
+            .title = db_text(stmt, 2),
+            .excerpt = match_excerpt(text, text_len, at),
+            .created_ms = sqlite3_column_int64(stmt, 4),
+        };
+    }
+    sqlite3_reset(stmt);
+    return rc;
+}
+
+enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e)
+{
+    struct match_query q = match_parse(query);
+    char *match = index_query(&q, query);
+    e->text = store_strdup(query);
+    int rc = db_begin(db, DB_BEGIN_READ);
+    if (rc == SQLITE_OK && q.n > 0 && !conversation)
+        rc = take_hits(db_bind(db, DB_TITLES, ""), &q, false, e);
+    if (rc == SQLITE_OK && match)
+        rc = take_hits(db_bind(db, DB_FIND_STREAMING, "i", conversation), &q, false, e);
+    if (rc == SQLITE_OK && match)
+        rc = take_hits(db_bind(db, DB_FIND_INDEXED, "it", conversation, match), &q, true, e);
+    else if (rc == SQLITE_OK && q.n > 0)
+        rc = take_hits(db_bind(db, DB_FIND_ALL, "i", conversation), &q, false, e);
+    enum db_result result = db_finish(db, rc);
+    free(match);
+    match_free(&q);
+    return result;
+}

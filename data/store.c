@@ -1,0 +1,565 @@
+/*
+ * store.c - see store.h: the thread that owns the connection, its queue of commands and its queue of events.
+ *
+ * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest write
+ * is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
+ */
+#include "db.h"
+#include "record.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RETRY_MS 1000
+
+/* pthread_cond_timedwait's clock: one that nobody sets, where the system lets us choose. */
+#ifdef __APPLE__
+#define WAIT_CLOCK CLOCK_REALTIME
+#else
+#define WAIT_CLOCK CLOCK_MONOTONIC
+#endif
+
+enum command_type {
+    PUT_CONVERSATION,
+    PUT_MESSAGE,
+    PUT_SUMMARY,
+    PUT_SETTING,
+    RENAME,
+    DELETE,
+    SETTINGS, /* from here on queries */
+    LIST,
+    LOAD,
+    SEARCH,
+};
+
+struct command {
+    struct command *next;
+    enum command_type type;
+    bool busy;                              /* in the thread's hands, without the lock: not to be changed */
+    store_id id;                            /* RENAME, DELETE, LOAD, SEARCH: the conversation */
+    struct store_conversation conversation; /* of PUT_..., all copies: ours */
+    struct store_message message;
+    struct store_summary summary;
+    char *key;
+    char *text; /* title, value or query */
+};
+
+struct store {
+    pthread_t thread;
+    void (*notify)(void *ctx);
+    void *ctx;
+    struct db *db; /* the thread's from store_open to store_close */
+    char *path;    /* NULL in memory */
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t work;  /* a command was queued, or closing set */
+    pthread_cond_t news;  /* an event was queued */
+    struct command *commands, *last_command;
+    struct store_event_link *events, *last_event;
+    bool closing;
+    bool failing;     /* the oldest write in the list failed when last tried */
+    int64_t retry_at; /* ms of WAIT_CLOCK: when to try it again */
+    char *failure;    /* what it said; NULL if none ever failed */
+};
+
+struct store_event_link {
+    struct store_event_link *next;
+    struct store_event *event;
+};
+
+/* ---- what commands do ---- */
+
+static enum db_result run_put_conversation(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_put_conversation(db, &c->conversation);
+}
+
+static enum db_result run_put_message(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_put_message(db, &c->message);
+}
+
+static enum db_result run_put_summary(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_put_summary(db, &c->summary);
+}
+
+static enum db_result run_put_setting(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_put_setting(db, c->key, c->text);
+}
+
+static enum db_result run_rename(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_rename(db, c->id, c->text);
+}
+
+static enum db_result run_delete(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)e;
+    return db_delete(db, c->id);
+}
+
+static enum db_result run_settings(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)c;
+    return db_settings(db, e);
+}
+
+static enum db_result run_list(struct db *db, const struct command *c, struct store_event *e)
+{
+    (void)c;
+    return db_list(db, e);
+}
+
+static enum db_result run_load(struct db *db, const struct command *c, struct store_event *e)
+{
+    return db_load(db, c->id, e);
+}
+
+static enum db_result run_search(struct db *db, const struct command *c, struct store_event *e)
+{
+    return db_search(db, c->text, c->id, e);
+}
+
+static const struct {
+    enum db_result (*run)(struct db *db, const struct command *c, struct store_event *e);
+    bool is_write;
+    enum store_event_type answer; /* of a query */
+} operations[] = {
+    [PUT_CONVERSATION] = {run_put_conversation, true, 0},
+    [PUT_MESSAGE] = {run_put_message, true, 0},
+    [PUT_SUMMARY] = {run_put_summary, true, 0},
+    [PUT_SETTING] = {run_put_setting, true, 0},
+    [RENAME] = {run_rename, true, 0},
+    [DELETE] = {run_delete, true, 0},
+    [SETTINGS] = {run_settings, false, STORE_SETTINGS},
+    [LIST] = {run_list, false, STORE_LIST},
+    [LOAD] = {run_load, false, STORE_LOADED},
+    [SEARCH] = {run_search, false, STORE_FOUND},
+};
+
+/* ---- queues ---- */
+
+static void command_free(struct command *c)
+{
+    record_end_conversation(&c->conversation);
+    record_end_message(&c->message);
+    record_end_summary(&c->summary);
+    free(c->key);
+    free(c->text);
+    free(c);
+}
+
+/* Takes what template points to. */
+static void queue(struct store *s, struct command template)
+{
+    struct command *c = store_calloc(1, sizeof *c);
+    *c = template;
+    pthread_mutex_lock(&s->lock);
+    if (s->last_command)
+        s->last_command->next = c;
+    else
+        s->commands = c;
+    s->last_command = c;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static struct command *first_of_kind(const struct store *s, bool write)
+{
+    struct command *c = s->commands;
+    while (c && operations[c->type].is_write != write)
+        c = c->next;
+    return c;
+}
+
+static void unlink_command(struct store *s, struct command *gone)
+{
+    struct command *before = NULL;
+    for (struct command *c = s->commands; c != gone; c = c->next)
+        before = c;
+    if (before)
+        before->next = gone->next;
+    else
+        s->commands = gone->next;
+    if (s->last_command == gone)
+        s->last_command = before;
+}
+
+/* Without the lock. */
+static void emit(struct store *s, struct store_event *e)
+{
+    struct store_event_link *link = store_calloc(1, sizeof *link);
+    link->event = e;
+    pthread_mutex_lock(&s->lock);
+    if (s->last_event)
+        s->last_event->next = link;
+    else
+        s->events = link;
+    s->last_event = link;
+    pthread_cond_broadcast(&s->news);
+    pthread_mutex_unlock(&s->lock);
+    if (s->notify)
+        s->notify(s->ctx);
+}
+
+static struct store_event *take_event(struct store *s)
+{
+    struct store_event_link *link = s->events;
+    if (!link)
+        return NULL;
+    struct store_event *e = link->event;
+    s->events = link->next;
+    if (!s->events)
+        s->last_event = NULL;
+    free(link);
+    return e;
+}
+
+static int64_t wait_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(WAIT_CLOCK, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t at_ms)
+{
+    struct timespec at = {.tv_sec = (time_t)(at_ms / 1000), .tv_nsec = (long)(at_ms % 1000) * 1000000};
+    pthread_cond_timedwait(cond, lock, &at);
+}
+
+/* ---- the thread ---- */
+
+/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. */
+static bool reopen(struct store *s)
+{
+    char err[512];
+    struct db *fresh = s->path ? db_open(s->path, false, err, sizeof err) : NULL;
+    if (!fresh)
+        return false;
+    fresh->deleted = s->db->deleted;
+    fresh->n_deleted = s->db->n_deleted;
+    s->db->deleted = NULL;
+    db_close(s->db);
+    s->db = fresh;
+    return true;
+}
+
+static enum db_result carry_out(struct store *s, const struct command *c, struct store_event *e)
+{
+    enum db_result result = operations[c->type].run(s->db, c, e);
+    if (result == DB_FAILED && s->db->stale && !s->db->previewing && reopen(s)) {
+        if (e)
+            record_end_event(e);
+        result = operations[c->type].run(s->db, c, e);
+    }
+    return result;
+}
+
+/* All writes in the list, marked busy so that they may be read without the lock. malloc'd. */
+static struct command **hold_writes(struct store *s, size_t *n)
+{
+    struct command **writes = NULL;
+    *n = 0;
+    pthread_mutex_lock(&s->lock);
+    for (struct command *c = s->commands; c; c = c->next) {
+        if (!operations[c->type].is_write)
+            continue;
+        writes = store_grow(writes, *n, sizeof *writes);
+        writes[(*n)++] = c;
+        c->busy = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return writes;
+}
+
+/* A query while writes fail: answered as if they had succeeded. Where that cannot be (the file is locked), from the file. */
+static enum db_result carry_out_ahead(struct store *s, const struct command *query, struct store_event *e)
+{
+    size_t n;
+    struct command **writes = hold_writes(s, &n);
+    bool shown = db_preview_begin(s->db);
+    for (size_t i = 0; shown && i < n; i++)
+        shown = operations[writes[i]->type].run(s->db, writes[i], NULL) != DB_FAILED;
+    enum db_result result = shown ? carry_out(s, query, e) : DB_FAILED;
+    db_preview_end(s->db);
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < n; i++)
+        writes[i]->busy = false;
+    pthread_mutex_unlock(&s->lock);
+    free(writes);
+    if (result == DB_OK)
+        return result;
+    record_end_event(e);
+    return carry_out(s, query, e);
+}
+
+static void answer(struct store *s, struct command *c)
+{
+    struct store_event *e = record_event(operations[c->type].answer, NULL);
+    enum db_result result = s->failing ? carry_out_ahead(s, c, e) : carry_out(s, c, e);
+    if (result != DB_OK) {
+        record_end_event(e);
+        /* The settings come first whatever happens: without them the program starts with its own. */
+        if (e->type == STORE_SETTINGS)
+            emit(s, e);
+        else
+            store_event_free(e);
+        e = record_event(STORE_ERROR, store_strdup(s->db->error));
+    }
+    emit(s, e);
+    pthread_mutex_lock(&s->lock);
+    unlink_command(s, c);
+    command_free(c);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Tries a write; removes it unless it is to be tried again. */
+static void write_down(struct store *s, struct command *c)
+{
+    enum db_result result = carry_out(s, c, NULL);
+    struct store_event *e = NULL;
+    if (result == DB_REFUSED)
+        emit(s, record_event(STORE_ERROR, store_strdup(s->db->error)));
+    pthread_mutex_lock(&s->lock);
+    c->busy = false;
+    if (result == DB_FAILED) {
+        free(s->failure);
+        s->failure = store_strdup(s->db->error);
+        s->retry_at = wait_clock_ms() + RETRY_MS;
+        if (!s->failing)
+            e = record_event(STORE_FAILING, store_strdup(s->failure));
+        s->failing = true;
+    } else {
+        unlink_command(s, c);
+        command_free(c);
+        s->retry_at = 0; /* the next kept write at once */
+        if (s->failing && !first_of_kind(s, true)) {
+            s->failing = false;
+            e = record_event(STORE_RECOVERED, NULL);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (e)
+        emit(s, e);
+}
+
+/* With the lock. What can be carried out now; while writes fail queries overtake them. Closing: only writes, whatever the
+ * time, as there is nobody left to take an answer. */
+static struct command *runnable(const struct store *s)
+{
+    if (s->closing || (s->failing && wait_clock_ms() >= s->retry_at))
+        return first_of_kind(s, true);
+    return s->failing ? first_of_kind(s, false) : s->commands;
+}
+
+static void *run(void *arg)
+{
+    struct store *s = arg;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        struct command *c = runnable(s);
+        bool last_try = s->closing;
+        if (!c && s->closing)
+            break;
+        if (!c) {
+            if (s->failing)
+                wait_until(&s->work, &s->lock, s->retry_at);
+            else
+                pthread_cond_wait(&s->work, &s->lock);
+            continue;
+        }
+        c->busy = true;
+        pthread_mutex_unlock(&s->lock);
+        if (operations[c->type].is_write)
+            write_down(s, c);
+        else
+            answer(s, c);
+        pthread_mutex_lock(&s->lock);
+        if (last_try && s->failing && s->retry_at)
+            break;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static void init_condition(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+#ifndef __APPLE__
+    pthread_condattr_setclock(&attributes, WAIT_CLOCK);
+#endif
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void end(struct store *s)
+{
+    struct store_event *e;
+    struct command *c;
+    while ((e = take_event(s)))
+        store_event_free(e);
+    while ((c = s->commands)) {
+        s->commands = c->next;
+        command_free(c);
+    }
+    db_close(s->db);
+    pthread_cond_destroy(&s->work);
+    pthread_cond_destroy(&s->news);
+    pthread_mutex_destroy(&s->lock);
+    free(s->failure);
+    free(s->path);
+    free(s);
+}
+
+struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap)
+{
+    struct db *db = db_open(path, true, err, cap);
+    if (!db)
+        return NULL;
+    struct store *s = store_calloc(1, sizeof *s);
+    s->db = db;
+    s->path = db->in_memory ? NULL : store_strdup(path);
+    s->notify = notify;
+    s->ctx = ctx;
+    pthread_mutex_init(&s->lock, NULL);
+    init_condition(&s->work);
+    init_condition(&s->news);
+    queue(s, (struct command){.type = SETTINGS});
+
+    sigset_t all, before; /* the thread inherits the mask: no signal is ever handled there */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc == 0)
+        return s;
+    snprintf(err, cap, "%s: no thread can be started: %s", db->path, strerror(rc));
+    end(s);
+    return NULL;
+}
+
+bool store_close(struct store *s, char *err, size_t cap)
+{
+    if (!s)
+        return true;
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    bool ok = !s->failing;
+    if (!ok)
+        snprintf(err, cap, "%s", s->failure);
+    end(s);
+    return ok;
+}
+
+/* ---- commands ---- */
+
+void store_put_conversation(struct store *s, const struct store_conversation *c)
+{
+    queue(s, (struct command){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
+}
+
+/* The queued state of a message that m may take the place of. Not across a deletion: what comes after one is dropped. */
+static struct command *older_state(const struct store *s, store_id message)
+{
+    struct command *found = NULL;
+    for (struct command *c = s->commands; c; c = c->next) {
+        if (c->type == DELETE)
+            found = NULL;
+        else if (c->type == PUT_MESSAGE && c->message.id == message && !c->busy)
+            found = c;
+    }
+    return found;
+}
+
+void store_put_message(struct store *s, const struct store_message *m)
+{
+    struct store_message copy = record_copy_message(m);
+    pthread_mutex_lock(&s->lock);
+    struct command *older = older_state(s, m->id);
+    if (older) {
+        record_end_message(&older->message);
+        older->message = copy;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!older)
+        queue(s, (struct command){.type = PUT_MESSAGE, .message = copy});
+}
+
+void store_put_summary(struct store *s, const struct store_summary *summary)
+{
+    queue(s, (struct command){.type = PUT_SUMMARY, .summary = record_copy_summary(summary)});
+}
+
+void store_put_setting(struct store *s, const char *key, const char *value)
+{
+    queue(s, (struct command){.type = PUT_SETTING, .key = store_strdup(key), .text = store_strdup(value)});
+}
+
+void store_rename(struct store *s, store_id conversation, const char *title)
+{
+    queue(s, (struct command){.type = RENAME, .id = conversation, .text = store_strdup(title ? title : "")});
+}
+
+void store_delete(struct store *s, store_id conversation)
+{
+    queue(s, (struct command){.type = DELETE, .id = conversation});
+}
+
+void store_list(struct store *s)
+{
+    queue(s, (struct command){.type = LIST});
+}
+
+void store_load(struct store *s, store_id conversation)
+{
+    queue(s, (struct command){.type = LOAD, .id = conversation});
+}
+
+void store_search(struct store *s, const char *query, store_id conversation)
+{
+    queue(s, (struct command){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : "")});
+}
+
+/* ---- events ---- */
+
+struct store_event *store_take(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct store_event *e = take_event(s);
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
+
+struct store_event *store_wait(struct store *s, int timeout_ms)
+{
+    int64_t until = wait_clock_ms() + timeout_ms;
+    pthread_mutex_lock(&s->lock);
+    while (!s->events && (timeout_ms < 0 || wait_clock_ms() < until)) {
+        if (timeout_ms < 0)
+            pthread_cond_wait(&s->news, &s->lock);
+        else
+            wait_until(&s->news, &s->lock, until);
+    }
+    struct store_event *e = take_event(s);
+    pthread_mutex_unlock(&s->lock);
+    return e;
+}
