@@ -1,0 +1,153 @@
+/* models.c - see models.h. */
+#include "models.h"
+
+#include "base.h"
+#include "buffer.h"
+#include "paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where several models lie in the directory, these come first; then alphabetically. */
+static const char *const preferred[] = {"SmolLM2-135M-Instruct.Q4_1.gguf", "qwen2.5", "SmolLM2"};
+
+static size_t rank(const char *name)
+{
+    size_t n = sizeof preferred / sizeof *preferred, i = 0;
+    while (i < n && strncasecmp(name, preferred[i], strlen(preferred[i])) != 0)
+        i++;
+    return i;
+}
+
+static int by_rank(const struct dirent **a, const struct dirent **b)
+{
+    size_t ra = rank((*a)->d_name), rb = rank((*b)->d_name);
+    return ra != rb ? (ra > rb) - (ra < rb) : strcasecmp((*a)->d_name, (*b)->d_name);
+}
+
+/* A model: *.gguf, and of a split one the first part only ("-00001-of-00003.gguf"). */
+static int is_model(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+    size_t n = strlen(name);
+    if (n < 6 || name[0] == '.' || strcasecmp(name + n - 5, ".gguf") != 0)
+        return 0;
+    const char *part = n >= 20 && strncmp(name + n - 11 - 3, "-of-", 4) == 0 ? name + n - 20 : NULL;
+    return !part || strncmp(part, "-00001", 6) == 0;
+}
+
+/* The models' names, best first: *names and its entries belong to the caller. */
+static size_t scan(struct dirent ***names)
+{
+    char *dir = path_data("models");
+    int n = scandir(dir, names, is_model, by_rank);
+    free(dir);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void scan_free(struct dirent **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    if (n)
+        free(names);
+}
+
+static bool fail(char *err, size_t cap, const char *path, const char *why)
+{
+    snprintf(err, cap, "%s: %s", path, why);
+    return false;
+}
+
+bool model_check(const char *path, char *err, size_t cap)
+{
+    struct stat st;
+    char magic[4];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
+    if (fd < 0)
+        return fail(err, cap, path, strerror(errno));
+    const char *why = NULL;
+    if (fstat(fd, &st) != 0)
+        why = strerror(errno);
+    else if (S_ISDIR(st.st_mode))
+        why = "a directory, not a GGUF file";
+    else if (!S_ISREG(st.st_mode))
+        why = "not a regular file";
+    else if (st.st_size == 0)
+        why = "the file is empty";
+    else if (read(fd, magic, sizeof magic) != (ssize_t)sizeof magic || memcmp(magic, "GGUF", 4) != 0)
+        why = "not a GGUF file: it does not begin with \"GGUF\"";
+    close(fd);
+    return why ? fail(err, cap, path, why) : true;
+}
+
+char *model_resolve(const char *text)
+{
+    char *path = path_expand(text);
+    if (strchr(path, '/') || access(path, F_OK) == 0)
+        return path;
+    static const char *const endings[] = {"", ".gguf"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        struct buffer name = {0};
+        buffer_printf(&name, "models/%s%s", path, endings[i]);
+        char *in_directory = path_data(name.s);
+        buffer_free(&name);
+        if (access(in_directory, F_OK) == 0) {
+            free(path);
+            return in_directory;
+        }
+        free(in_directory);
+    }
+    return path;
+}
+
+char *model_choose(const struct settings *settings, char *err, size_t cap)
+{
+    static const enum setting_layer order[] = {LAYER_LIVE, LAYER_ARGUMENTS, LAYER_STORE, LAYER_CONFIG};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (!settings_has(settings, order[i], SET_MODEL))
+            continue;
+        char *path = model_resolve(settings->value[order[i]][SET_MODEL].text);
+        if (model_check(path, err, cap))
+            return path;
+        free(path);
+        if (order[i] != LAYER_STORE)
+            return NULL;
+    }
+    struct dirent **names;
+    size_t n = scan(&names);
+    char *dir = path_data("models/");
+    char *best = NULL;
+    if (n) {
+        struct buffer path = {0};
+        buffer_printf(&path, "%s%s", dir, names[0]->d_name);
+        best = buffer_take(&path);
+    } else {
+        snprintf(
+            err, cap,
+            "there is no model yet: put a GGUF file into %s, name one with -m FILE, or let `make model` fetch the "
+            "default one",
+            dir);
+    }
+    scan_free(names, n);
+    free(dir);
+    return best;
+}
+
+char *model_names(void)
+{
+    struct dirent **names;
+    size_t n = scan(&names);
+    struct buffer list = {0};
+    for (size_t i = 0; i < n; i++)
+        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]->d_name);
+    scan_free(names, n);
+    return buffer_take(&list);
+}

@@ -1,0 +1,27 @@
+/*
+ * models.h - finding the model's file.
+ */
+#ifndef MODELS_H
+#define MODELS_H
+
+#include "settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the file is there, can be read and begins as a GGUF file does: costs nothing, finds most mistakes. */
+bool model_check(const char *path, char *err, size_t cap);
+
+/* The file meant by what a person typed: a path (~/ expanded), or the name of a file in the model directory, with or
+ * without ".gguf". malloc'd. */
+char *model_resolve(const char *text);
+
+/* The file to load: the one set by the command line, the panel or the configuration file, in that order, else the best of
+ * $XDG_DATA_HOME/chinwag/models. One remembered by the store that has gone is passed over. NULL and err, one sentence
+ * that says what to do, when there is none or the one asked for is no model. malloc'd. */
+char *model_choose(const struct settings *settings, char *err, size_t cap);
+
+/* Names in the model directory, the best first, separated by ", "; malloc'd, "" if there are none. */
+char *model_names(void);
+
+#endif

@@ -1,0 +1,203 @@
+/* options.c - see options.h. */
+#include "options.h"
+
+#include "base.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistr.h>
+
+enum action { SETTING, PROMPT, SAVE, RESUME, HELP, VERSION };
+
+/* In the order of --help. A setting's long name, argument and help are in settings_table. */
+static const struct entry {
+    const char *heading; /* printed before this entry */
+    char letter;         /* 0 = none */
+    enum action action;
+    enum setting_id id; /* of SETTING */
+    const char *name, *value_name, *help;
+} entries[] = {
+    {"What to do (without -p: a full-screen chat)", 'p', PROMPT, 0, "prompt", "TEXT",
+     "answer once; piped input is appended to TEXT"},
+    {NULL, 's', SETTING, SET_SYSTEM, NULL, NULL, NULL},
+    {NULL, 0, RESUME, 0, "resume", "[ID]", "go on with the latest conversation, or with ID"},
+    {NULL, 0, SAVE, 0, "save", NULL, "with -p: keep the answer as a new conversation"},
+    {NULL, 0, SETTING, SET_DB, NULL, NULL, NULL},
+    {"The model", 'm', SETTING, SET_MODEL, NULL, NULL, NULL},
+    {NULL, 'c', SETTING, SET_CONTEXT, NULL, NULL, NULL},
+    {NULL, 't', SETTING, SET_THREADS, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_KV, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_ATTN_WINDOW, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_NO_MMAP, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_NO_REPACK, NULL, NULL, NULL},
+    {"Choosing words", 0, SETTING, SET_TEMPERATURE, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_TOP_P, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_TOP_K, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_MIN_P, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_REPEAT_PENALTY, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_PRESENCE_PENALTY, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_FREQUENCY_PENALTY, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_SEED, NULL, NULL, NULL},
+    {NULL, 'n', SETTING, SET_MAX_TOKENS, NULL, NULL, NULL},
+    {"About the program", 'h', HELP, 0, "help", NULL, "print this and leave"},
+    {NULL, 'V', VERSION, 0, "version", NULL, "print the version and leave"},
+};
+
+#define N_ENTRIES (sizeof entries / sizeof *entries)
+#define LONG_ONLY 0x100 /* getopt's value of entry i is LONG_ONLY + i: past every letter */
+
+static const char *entry_name(const struct entry *e)
+{
+    const struct setting *row = &settings_table[e->id];
+    return e->action != SETTING ? e->name : row->option ? row->option : row->name;
+}
+
+static const char *entry_value_name(const struct entry *e)
+{
+    return e->action == SETTING ? settings_table[e->id].value_name : e->value_name;
+}
+
+static bool usage(char *err, size_t cap, const char *format, const char *what)
+{
+    snprintf(err, cap, format, what);
+    size_t n = strlen(err);
+    snprintf(err + n, cap - n, " (chinwag --help lists the options)");
+    return false;
+}
+
+static bool parse_id(const char *text, int64_t *id)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    *id = n;
+    return errno == 0 && end != text && *end == '\0' && n > 0;
+}
+
+/* The ID may be a word of its own, which getopt knows nothing of: `--resume ID` as well as `--resume=ID`. */
+static bool take_resume(struct options *o, int argc, char **argv, char *err, size_t cap)
+{
+    const char *id = optarg;
+    if (!id && optind < argc && argv[optind][0] != '-')
+        id = argv[optind++];
+    o->resume = true;
+    if (id && !parse_id(id, &o->resume_id))
+        return usage(err, cap, "--resume wants the number of a conversation, not '%.60s'", id);
+    return true;
+}
+
+static bool take(const struct entry *e, struct options *o, struct settings *settings, int argc, char **argv,
+                 char *err, size_t cap)
+{
+    switch (e->action) {
+    case SETTING: {
+        char why[200], text[256];
+        if (settings_read(settings, LAYER_ARGUMENTS, e->id, optarg ? optarg : "yes", why, sizeof why))
+            return true;
+        snprintf(text, sizeof text, "--%s %s", entry_name(e), why);
+        return usage(err, cap, "%s", text);
+    }
+    case PROMPT:
+        o->task = OPTIONS_ONESHOT;
+        o->prompt = optarg;
+        if (u8_check((const uint8_t *)optarg, strlen(optarg)))
+            return usage(err, cap, "%s", "the text of -p is not valid UTF-8");
+        return true;
+    case SAVE: o->save = true; return true;
+    case RESUME: return take_resume(o, argc, argv, err, cap);
+    case HELP: o->task = OPTIONS_HELP; return true;
+    case VERSION: o->task = OPTIONS_VERSION; return true;
+    }
+    return false;
+}
+
+/* getopt_long's own tables. letters: room for "+:" and three characters for each entry. */
+static void build_tables(char *letters, struct option *longs)
+{
+    *letters++ = ':';
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        const char *value = entry_value_name(&entries[i]);
+        int takes = !value ? no_argument : value[0] == '[' ? optional_argument : required_argument;
+        longs[i] = (struct option){entry_name(&entries[i]), takes, NULL, LONG_ONLY + (int)i};
+        if (entries[i].letter) {
+            *letters++ = entries[i].letter;
+            if (value)
+                *letters++ = ':';
+        }
+    }
+    *letters = '\0';
+    longs[N_ENTRIES] = (struct option){0};
+}
+
+static const struct entry *entry_of(int c)
+{
+    if (c >= LONG_ONLY)
+        return &entries[c - LONG_ONLY];
+    for (size_t i = 0; i < N_ENTRIES; i++)
+        if (entries[i].letter == c)
+            return &entries[i];
+    return NULL;
+}
+
+/* What getopt refused: optopt is a letter, a long option's value, or 0 for one unknown. */
+static bool refuse(int c, char **argv, char *err, size_t cap)
+{
+    char name[80];
+    if (optopt >= LONG_ONLY)
+        snprintf(name, sizeof name, "--%s", entry_name(&entries[optopt - LONG_ONLY]));
+    else if (optopt)
+        snprintf(name, sizeof name, "-%c", optopt);
+    else
+        snprintf(name, sizeof name, "%s", argv[optind - 1]);
+    if (c == ':')
+        return usage(err, cap, "%s wants a value", name);
+    return usage(err, cap, optopt >= LONG_ONLY ? "%s takes no value" : "there is no option %s", name);
+}
+
+bool options_parse(int argc, char **argv, struct options *options, struct settings *settings, char *err, size_t cap)
+{
+    char letters[3 * N_ENTRIES + 3];
+    struct option longs[N_ENTRIES + 1];
+    build_tables(letters, longs);
+    *options = (struct options){0};
+    optind = 0; /* glibc: scan anew */
+#ifdef __APPLE__
+    optind = optreset = 1;
+#endif
+    opterr = 0;
+
+    int c;
+    while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        const struct entry *e = c == '?' || c == ':' ? NULL : entry_of(c);
+        if (!e)
+            return refuse(c, argv, err, cap);
+        if (!take(e, options, settings, argc, argv, err, cap))
+            return false;
+        if (options->task >= OPTIONS_HELP)
+            return true;
+    }
+    if (optind < argc)
+        return usage(err, cap, "'%.60s' is neither an option nor a command; -p TEXT asks a question", argv[optind]);
+    if (options->save && options->task != OPTIONS_ONESHOT)
+        return usage(err, cap, "%s", "--save goes with -p; the chat keeps everything anyway");
+    if (options->save && options->resume)
+        return usage(err, cap, "%s", "--save makes a new conversation, --resume goes on with one: choose");
+    return true;
+}
+
+void options_help(FILE *out)
+{
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        const struct entry *e = &entries[i];
+        const char *value = entry_value_name(e);
+        char left[64], letter[8] = "    ";
+        if (e->letter)
+            snprintf(letter, sizeof letter, "-%c, ", e->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, entry_name(e), value ? " " : "", value ? value : "");
+        if (e->heading)
+            fprintf(out, "%s%s:\n", i ? "\n" : "", e->heading);
+        fprintf(out, "  %-30s %s\n", left, e->action == SETTING ? settings_table[e->id].help : e->help);
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * options.h - the command line: `chinwag [options]`. One table gives the parser its options and --help its lines.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum options_task { OPTIONS_CHAT, OPTIONS_ONESHOT, OPTIONS_HELP, OPTIONS_VERSION };
+
+struct options {
+    enum options_task task;
+    const char *prompt; /* of OPTIONS_ONESHOT; points into argv */
+    bool save;          /* keep the one answer as a new conversation */
+    bool resume;        /* go on with resume_id, 0 = the latest */
+    int64_t resume_id;
+};
+
+/* Settings go into LAYER_ARGUMENTS. False and err, a sentence without the program's name, when the usage is wrong. */
+bool options_parse(int argc, char **argv, struct options *options, struct settings *settings, char *err, size_t cap);
+
+/* What --help prints about the options. */
+void options_help(FILE *out);
+
+#endif

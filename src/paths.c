@@ -1,0 +1,74 @@
+/* paths.c - see paths.h. */
+#include "paths.h"
+
+#include "base.h"
+#include "buffer.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *home(void)
+{
+    const char *dir = getenv("HOME");
+    if (dir && dir[0] == '/')
+        return dir;
+    const struct passwd *user = getpwuid(getuid());
+    return user && user->pw_dir ? user->pw_dir : "/";
+}
+
+static char *path_in(const char *variable, const char *below_home, const char *rest)
+{
+    struct buffer path = {0};
+    const char *base = getenv(variable);
+    if (base && base[0] == '/')
+        buffer_puts(&path, base);
+    else
+        buffer_printf(&path, "%s/%s", home(), below_home);
+    buffer_printf(&path, "/chinwag/%s", rest);
+    return buffer_take(&path);
+}
+
+char *path_data(const char *rest)
+{
+    return path_in("XDG_DATA_HOME", ".local/share", rest);
+}
+
+char *path_config(const char *rest)
+{
+    return path_in("XDG_CONFIG_HOME", ".config", rest);
+}
+
+char *path_expand(const char *path)
+{
+    if (strncmp(path, "~/", 2) != 0)
+        return mem_string(path);
+    struct buffer expanded = {0};
+    buffer_printf(&expanded, "%s%s", home(), path + 1);
+    return buffer_take(&expanded);
+}
+
+bool path_make_parents(const char *file, char *err, size_t cap)
+{
+    char *path = mem_string(file);
+    bool ok = true;
+    for (char *slash = strchr(path + 1, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+            struct stat
+                there; /* a read-only or foreign parent says EROFS or EACCES even where the directory exists */
+            int why = errno;
+            if (stat(path, &there) != 0) {
+                snprintf(err, cap, "the directory %s cannot be made: %s", path, strerror(why));
+                ok = false;
+            }
+        }
+        *slash = '/';
+    }
+    free(path);
+    return ok;
+}

@@ -1,0 +1,214 @@
+/* test_models.c - finding the model's file, and the directories it may lie in. */
+#include "../../../src/models.h"
+#include "../../../src/paths.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char root[64];
+static struct settings settings;
+static char err[512];
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof root, "/tmp/chinwag-models-XXXXXX");
+    if (!mkdtemp(root))
+        return -1;
+    setenv("XDG_DATA_HOME", root, 1);
+    char *inside = path_data("models/x");
+    bool made = path_make_parents(inside, err, sizeof err);
+    free(inside);
+    return made ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    settings_free(&settings);
+    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A file in the model directory; its path is valid until the next call. */
+static const char *put(const char *name, const char *content)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/chinwag/models/%s", root, name);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(content, out);
+    fclose(out);
+    return path;
+}
+
+static void chosen(const char *name)
+{
+    char *path = model_choose(&settings, err, sizeof err);
+    assert_non_null(path);
+    assert_string_equal(strrchr(path, '/') + 1, name);
+    free(path);
+}
+
+static void test_an_empty_machine_is_told_what_to_do(void **state)
+{
+    (void)state;
+    assert_null(model_choose(&settings, err, sizeof err));
+    assert_non_null(strstr(err, root));
+    assert_non_null(strstr(err, "make model"));
+    assert_non_null(strstr(err, "-m FILE"));
+    assert_null(strchr(err, '\n'));
+    char *names = model_names();
+    assert_string_equal(names, "");
+    free(names);
+}
+
+static void test_the_default_comes_first_then_qwen_then_the_alphabet(void **state)
+{
+    (void)state;
+    put("notes.txt", "GGUF");
+    put("zebra.gguf", "GGUF");
+    put("Apple.gguf", "GGUF");
+    chosen("Apple.gguf");
+    put("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", "GGUF");
+    chosen("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf");
+    put("SmolLM2-135M-Instruct.Q4_1.gguf", "GGUF");
+    chosen("SmolLM2-135M-Instruct.Q4_1.gguf");
+    char *names = model_names();
+    assert_string_equal(names, "SmolLM2-135M-Instruct.Q4_1.gguf, Qwen2.5-0.5B-Instruct-Q4_K_M.gguf, Apple.gguf, "
+                               "zebra.gguf");
+    free(names);
+}
+
+static void test_a_split_model_is_listed_once(void **state)
+{
+    (void)state;
+    put("big-00001-of-00002.gguf", "GGUF");
+    put("big-00002-of-00002.gguf", "GGUF");
+    char *names = model_names();
+    assert_string_equal(names, "big-00001-of-00002.gguf");
+    free(names);
+}
+
+static void test_the_command_line_comes_before_all(void **state)
+{
+    (void)state;
+    put("a.gguf", "GGUF");
+    settings_put_text(&settings, LAYER_CONFIG, SET_MODEL, put("config.gguf", "GGUF"));
+    chosen("config.gguf");
+    settings_put_text(&settings, LAYER_STORE, SET_MODEL, put("store.gguf", "GGUF"));
+    chosen("store.gguf");
+    settings_put_text(&settings, LAYER_ARGUMENTS, SET_MODEL, put("given.gguf", "GGUF"));
+    chosen("given.gguf");
+}
+
+static void test_one_remembered_that_has_gone_is_passed_over(void **state)
+{
+    (void)state;
+    put("a.gguf", "GGUF");
+    settings_put_text(&settings, LAYER_STORE, SET_MODEL, "/nonexistent/b.gguf");
+    chosen("a.gguf");
+    settings_put_text(&settings, LAYER_CONFIG, SET_MODEL, "/nonexistent/c.gguf");
+    assert_null(model_choose(&settings, err, sizeof err));
+    assert_string_equal(err, "/nonexistent/c.gguf: No such file or directory");
+}
+
+static void test_what_is_no_model_is_refused_in_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *content, *why;
+    } files[] = {{"", "empty"}, {"GG", "not a GGUF file"}, {"<html>", "not a GGUF file"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = put("bad.gguf", files[i].content);
+        assert_false(model_check(path, err, sizeof err));
+        assert_non_null(strstr(err, path));
+        assert_non_null(strstr(err, files[i].why));
+    }
+    assert_false(model_check("/tmp", err, sizeof err));
+    assert_non_null(strstr(err, "a directory"));
+    char fifo[512];
+    snprintf(fifo, sizeof fifo, "%s/fifo", root);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_false(model_check(fifo, err, sizeof err));
+    assert_non_null(strstr(err, "regular"));
+    assert_true(model_check(put("good.gguf", "GGUF..."), err, sizeof err));
+}
+
+static void test_a_name_is_looked_for_in_the_model_directory(void **state)
+{
+    (void)state;
+    const char *path = put("tiny.gguf", "GGUF");
+    static const char *const names[] = {"tiny.gguf", "tiny"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *found = model_resolve(names[i]);
+        assert_string_equal(found, path);
+        free(found);
+    }
+    char *missing = model_resolve("nosuch");
+    assert_string_equal(missing, "nosuch");
+    free(missing);
+    char *elsewhere = model_resolve("./tiny");
+    assert_string_equal(elsewhere, "./tiny");
+    free(elsewhere);
+}
+
+static void test_relative_xdg_variables_count_as_absent(void **state)
+{
+    (void)state;
+    setenv("HOME", "/home/someone", 1);
+    setenv("XDG_CONFIG_HOME", "relative", 1);
+    char *path = path_config("config.ini");
+    assert_string_equal(path, "/home/someone/.config/chinwag/config.ini");
+    free(path);
+}
+
+static void test_directories_made_are_private(void **state)
+{
+    (void)state;
+    char file[512];
+    struct stat st;
+    snprintf(file, sizeof file, "%s/one/two/file", root);
+    assert_true(path_make_parents(file, err, sizeof err));
+    assert_true(path_make_parents(file, err, sizeof err));
+    *strrchr(file, '/') = '\0';
+    assert_int_equal(stat(file, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    const char *blocked = put("plain", "");
+    snprintf(file, sizeof file, "%s/below/file", blocked);
+    assert_false(path_make_parents(file, err, sizeof err));
+}
+
+#define each(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        each(test_an_empty_machine_is_told_what_to_do),
+        each(test_the_default_comes_first_then_qwen_then_the_alphabet),
+        each(test_a_split_model_is_listed_once),
+        each(test_the_command_line_comes_before_all),
+        each(test_one_remembered_that_has_gone_is_passed_over),
+        each(test_what_is_no_model_is_refused_in_a_sentence),
+        each(test_a_name_is_looked_for_in_the_model_directory),
+        each(test_relative_xdg_variables_count_as_absent),
+        each(test_directories_made_are_private),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
