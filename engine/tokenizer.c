@@ -235,25 +235,11 @@ static void encode_text(const struct tokenizer *t, const char *text, size_t n, b
     free(normal);
 }
 
-/* The special token that begins at text, the longest of several, or -1. */
-static int32_t special_at(const struct tokenizer *t, const char *text, size_t n)
-{
-    if (!t->special_start[(unsigned char)text[0]])
-        return -1;
-    for (size_t i = 0; i < t->n_special_lengths; i++) {
-        size_t len = t->special_lengths[i];
-        int32_t id = len <= n ? vocab_find(t, text, len, TYPES_SPECIAL) : -1;
-        if (id >= 0)
-            return id;
-    }
-    return -1;
-}
-
 static void encode_special(const struct tokenizer *t, const char *text, size_t n, struct engine_tokens *out)
 {
     size_t from = 0;
     for (size_t at = 0; at < n;) {
-        int32_t id = special_at(t, text + at, n - at);
+        int32_t id = tokenizer_special_at(t, text + at, n - at);
         if (id < 0) {
             at++;
             continue;
@@ -309,6 +295,19 @@ const char *tokenizer_bytes(const struct tokenizer *t, int32_t id, bool special,
 int32_t tokenizer_find(const struct tokenizer *t, const char *token)
 {
     return vocab_find(t, token, strlen(token), TYPES_ANY);
+}
+
+int32_t tokenizer_special_at(const struct tokenizer *t, const char *text, size_t n)
+{
+    if (!t->special_start[(unsigned char)text[0]])
+        return -1;
+    for (size_t i = 0; i < t->n_special_lengths; i++) {
+        size_t len = t->special_lengths[i];
+        int32_t id = len <= n ? vocab_find(t, text, len, TYPES_SPECIAL) : -1;
+        if (id >= 0)
+            return id;
+    }
+    return -1;
 }
 
 bool tokenizer_is_control(const struct tokenizer *t, int32_t id)

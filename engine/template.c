@@ -1,0 +1,531 @@
+/*
+ * template.c - see template.h: one table of formats, the recognition of a file's Jinja text, and the rendering.
+ *
+ * Text is collected until a control token comes and encoded as one run, as it would be if the original tokenizer met
+ * the whole prompt: "user\n" and the person's words share words and line ends. Only the table's own strings, never a
+ * message, are searched for control tokens.
+ */
+#include "template.h"
+#include "xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Within the strings of the table */
+#define EOS "\x01"  /* the file's end-of-sequence token */
+#define BOS "\x02"  /* its beginning-of-sequence token, but for the one that the prompt begins with anyway */
+#define DATE "\x03" /* the date the template falls back to */
+
+enum system_place {
+    SYSTEM_OWN,   /* a message of its own */
+    SYSTEM_FIRST, /* at the start of the next question */
+    SYSTEM_LAST,  /* at the start of the last message, if that is a question */
+};
+
+enum trim { TRIM_NONE, TRIM_IF_SAID, TRIM_ALL, TRIM_ANSWERS_IF_SAID };
+
+struct format {
+    const char *name;
+    const char *marks[3];  /* what the template's text must contain, all of them */
+    const char *before[3]; /* a message, by enum engine_role; before[ENGINE_ASSISTANT] asks for an answer too */
+    const char *after[3];
+    const char *lead;     /* between before[ENGINE_ASSISTANT] and an answer's text (not its ids) */
+    const char *preamble; /* begins the system message, which is there even without a text */
+    enum system_place system;
+    enum trim trim;
+    bool thinks;  /* Qwen3: answers begin with a <think> block, which is not sent back */
+    bool spelled; /* before and after of questions, and lead, are taken from the template's literals */
+};
+
+static const struct format formats[] = {
+    {.name = "qwen3",
+     .marks = {"<|im_start|>", "</think>", "reasoning_content"},
+     .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},
+     .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"},
+     .thinks = true},
+    {.name = "chatml",
+     .marks = {"<|im_start|>"},
+     .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},
+     .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"},
+     .trim = TRIM_IF_SAID},
+    /* Llama 3.1 to 3.3 */
+    {.name = "llama3",
+     .marks = {"<|start_header_id|>", "Cutting Knowledge Date: December 2023"},
+     .before = {"<|start_header_id|>system<|end_header_id|>\n\n", "<|start_header_id|>user<|end_header_id|>\n\n",
+                "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+     .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
+     .preamble = "Cutting Knowledge Date: December 2023\nToday Date: " DATE "\n\n",
+     .trim = TRIM_ALL},
+    {.name = "llama3",
+     .marks = {"<|start_header_id|>"},
+     .before = {"<|start_header_id|>system<|end_header_id|>\n\n", "<|start_header_id|>user<|end_header_id|>\n\n",
+                "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+     .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
+     .trim = TRIM_ALL},
+    {.name = "zephyr",
+     .marks = {"<|user|>", "<|assistant|>", "+ eos_token"},
+     .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
+     .after = {EOS "\n", EOS "\n", EOS "\n"}},
+    {.name = "llama2",
+     .marks = {"[INST]", "<<SYS>>"},
+     .before = {"<<SYS>>\n", BOS "[INST] ", ""},
+     .after = {"\n<</SYS>>\n\n", " [/INST]", " " EOS},
+     .lead = " ",
+     .system = SYSTEM_FIRST,
+     .trim = TRIM_ALL},
+    /* Mistral: the versions differ in spaces, and in where the system prompt goes. */
+    {.name = "mistral",
+     .marks = {"[INST]", "loop.last and system_message"},
+     .before = {"", "[INST] ", ""},
+     .after = {"\n\n", "[/INST]", EOS},
+     .system = SYSTEM_LAST,
+     .trim = TRIM_ANSWERS_IF_SAID,
+     .spelled = true},
+    {.name = "mistral",
+     .marks = {"[INST]"},
+     .before = {"", "[INST] ", ""},
+     .after = {"\n\n", "[/INST]", EOS},
+     .system = SYSTEM_FIRST,
+     .trim = TRIM_ANSWERS_IF_SAID,
+     .spelled = true},
+};
+
+/* Where nothing is known: a plain transcript, which every language model has seen. */
+static const struct format plain = {
+    .name = "none", .before = {"", "User: ", "Assistant:"}, .after = {"\n\n", "\n", "\n"}, .lead = " "};
+
+struct chat_template {
+    const struct tokenizer *tokenizer;
+    struct format format; /* a row of the table, with the strings taken from the template in place */
+    int32_t bos;          /* the prompt begins with it; -1 = with none */
+    bool trim[3];         /* by role */
+    char *system;         /* the template's default system prompt, or NULL */
+    char *date;
+    char *spelled[4];  /* owned strings that format points to */
+    int32_t think_end; /* </think>, or -1 */
+};
+
+/* ---- reading the template's text ------------------------------------------------------------------------ */
+
+/* Undoes the escapes of a Jinja string literal. */
+static char *unescape(const char *s, size_t n)
+{
+    char *out = xmalloc(n + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i];
+        if (c == '\\' && i + 1 < n) {
+            c = s[++i];
+            c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+        }
+        out[at++] = c;
+    }
+    out[at] = '\0';
+    return out;
+}
+
+/* The string literal that holds `part`, as it would be rendered; NULL where there is none. */
+static char *literal_with(const char *text, const char *part)
+{
+    const char *at = strstr(text, part);
+    if (!at)
+        return NULL;
+    const char *start = at;
+    while (start > text && start[-1] != '\'' && start[-1] != '"' && start[-1] != '\n')
+        start--;
+    if (start == text || start[-1] == '\n')
+        return NULL;
+    const char *end = strchr(at, start[-1]);
+    return end ? unescape(start, (size_t)(end - start)) : NULL;
+}
+
+/* The literal text between <|im_start|>system\n and <|im_end|>: the default system prompt of a ChatML template. */
+static char *default_system(const char *text)
+{
+    static const char head[] = "<|im_start|>system";
+    for (const char *at = text; (at = strstr(at, head));) {
+        at += sizeof head - 1;
+        const char *start = *at == '\n' ? at + 1 : strncmp(at, "\\n", 2) == 0 ? at + 2 : NULL;
+        const char *end = strstr(at, "<|im_end|>");
+        if (!start || !end || end <= start)
+            continue;
+        /* What is put together, here with a message, has quotes and braces in it. */
+        size_t plain_text = strcspn(start, "'\"{}");
+        if (start + plain_text >= end)
+            return unescape(start, (size_t)(end - start));
+    }
+    return NULL;
+}
+
+/* date_string = "26 Jul 2024": a fixed date, so that the prompt of today extends the one of yesterday. */
+static char *default_date(const char *text)
+{
+    static const char head[] = "set date_string = \"";
+    const char *at = strstr(text, head);
+    size_t n = at ? strcspn(at + sizeof head - 1, "\"") : 0;
+    return n ? unescape(at + sizeof head - 1, n) : xstrndup("26 Jul 2024", 11);
+}
+
+static void spell(struct chat_template *c, const char *text)
+{
+    c->spelled[0] = literal_with(text, "[INST]");
+    c->spelled[1] = literal_with(text, "[/INST]");
+    if (c->spelled[0] && c->spelled[1]) {
+        c->format.before[ENGINE_USER] = c->spelled[0];
+        c->format.after[ENGINE_USER] = c->spelled[1];
+    }
+    if (strstr(text, "' ' + message") || strstr(text, "\" \" + message"))
+        c->format.lead = " ";
+    if (strstr(text, "eos_token + ' '"))
+        c->format.after[ENGINE_ASSISTANT] = EOS " ";
+}
+
+static bool matches(const struct format *f, const char *text)
+{
+    for (size_t i = 0; i < 3 && f->marks[i]; i++) {
+        if (!strstr(text, f->marks[i]))
+            return false;
+    }
+    return true;
+}
+
+static const struct format *recognise(const char *text, const struct tokenizer *t)
+{
+    for (size_t i = 0; text && i < sizeof formats / sizeof *formats; i++) {
+        if (matches(&formats[i], text))
+            return &formats[i];
+    }
+    return tokenizer_find(t, "<|im_start|>") >= 0 ? &formats[1] : &plain;
+}
+
+static void read_details(struct chat_template *c, const char *text)
+{
+    bool trims = strstr(text, "|trim") || strstr(text, "| trim");
+    for (int role = 0; role < 3; role++)
+        c->trim[role] = c->format.trim == TRIM_ALL || (c->format.trim == TRIM_IF_SAID && trims);
+    if (c->format.trim == TRIM_ANSWERS_IF_SAID)
+        c->trim[ENGINE_ASSISTANT] = trims;
+    if (strcmp(c->format.name, "chatml") == 0)
+        c->system = default_system(text);
+    if (c->format.preamble)
+        c->date = default_date(text);
+    if (c->format.spelled)
+        spell(c, text);
+    if (strcmp(c->format.name, "llama2") == 0 && !strstr(text, "bos_token + '[INST]"))
+        c->format.before[ENGINE_USER] = "[INST] "; /* one BOS for all, as the conversions of Llama 2's pupils have it */
+    if (strstr(text, "bos_token"))
+        c->bos = tokenizer_bos_id(c->tokenizer);
+}
+
+struct chat_template *template_open(const struct gguf *g, const struct tokenizer *t)
+{
+    struct chat_template *c = xcalloc(1, sizeof *c);
+    struct gguf_string jinja = {0};
+    char ignored[200];
+    gguf_get_string(g, "tokenizer.chat_template", &jinja, ignored, sizeof ignored);
+    char *text = jinja.s ? xstrndup(jinja.s, jinja.n) : NULL;
+    c->tokenizer = t;
+    c->bos = tokenizer_bos(t);
+    c->think_end = tokenizer_find(t, "</think>");
+    c->format = *recognise(text, t);
+    if (text)
+        read_details(c, text);
+    free(text);
+    return c;
+}
+
+void template_close(struct chat_template *c)
+{
+    if (!c)
+        return;
+    free(c->system);
+    free(c->date);
+    for (size_t i = 0; i < sizeof c->spelled / sizeof *c->spelled; i++)
+        free(c->spelled[i]);
+    free(c);
+}
+
+const char *template_name(const struct chat_template *c)
+{
+    return c->format.name;
+}
+
+/* ---- putting a prompt together -------------------------------------------------------------------------- */
+
+struct prompt {
+    const struct chat_template *c;
+    struct engine_tokens *out;
+    char *run; /* text since the last token */
+    size_t n, cap;
+    bool start; /* the run begins the prompt or follows a control token */
+    bool fresh; /* nothing but BOS was put yet */
+};
+
+static void flush(struct prompt *p)
+{
+    if (p->n && p->start)
+        tokenizer_encode(p->c->tokenizer, p->run, p->n, false, p->out);
+    else if (p->n)
+        tokenizer_encode_more(p->c->tokenizer, p->run, p->n, p->out);
+    p->start = p->start && !p->n;
+    p->n = 0;
+}
+
+static void put_text(struct prompt *p, const char *s, size_t n)
+{
+    if (!n)
+        return;
+    if (p->cap - p->n < n)
+        p->run = xrealloc(p->run, p->cap = (p->cap + n) * 2, 1);
+    memcpy(p->run + p->n, s, n);
+    p->n += n;
+    p->fresh = false;
+}
+
+static void put_control(struct prompt *p, int32_t id)
+{
+    if (id < 0)
+        return;
+    flush(p);
+    engine_tokens_push(p->out, id);
+    p->start = true;
+    p->fresh = false;
+}
+
+/* A string of the table: its control tokens become tokens, the rest is text. */
+static void put(struct prompt *p, const char *s)
+{
+    const struct tokenizer *t = p->c->tokenizer;
+    for (size_t left = s ? strlen(s) : 0; left;) {
+        int32_t id = tokenizer_special_at(t, s, left);
+        size_t used = 1;
+        if (id >= 0) {
+            tokenizer_bytes(t, id, true, &used);
+            put_control(p, id);
+        } else if (*s == *EOS) {
+            put_control(p, tokenizer_eos_id(t));
+        } else if (*s == *BOS) {
+            if (!p->fresh)
+                put_control(p, p->c->bos);
+        } else if (*s == *DATE) {
+            put_text(p, p->c->date, strlen(p->c->date));
+        } else {
+            put_text(p, s, 1);
+        }
+        s += used;
+        left -= used;
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------- */
+
+/* What Python's str.strip takes for a space, as UTF-8. */
+static const char *const spaces[] = {
+    " ",        "\t",       "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",   "\x1e",   "\x1f",
+    "\xC2\x85", "\xC2\xA0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+    "\u2007",   "\u2008",   "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000",
+};
+
+static void trim(struct gguf_string *s)
+{
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+        size_t n = strlen(spaces[i]);
+        bool at_start = s->n >= n && memcmp(s->s, spaces[i], n) == 0;
+        bool at_end = s->n >= n && memcmp(s->s + s->n - n, spaces[i], n) == 0;
+        if (at_start || at_end) {
+            s->s += at_start ? n : 0;
+            s->n -= n;
+            i = (size_t)-1; /* from the first kind of space again */
+        }
+    }
+}
+
+static struct gguf_string text_of(const struct prompt *p, const struct engine_message *m)
+{
+    struct gguf_string s = {m->text, m->len};
+    if (p->c->trim[m->role])
+        trim(&s);
+    return s;
+}
+
+static struct gguf_string strip_newlines(struct gguf_string s, bool left, bool right)
+{
+    for (; left && s.n && s.s[0] == '\n'; s.n--)
+        s.s++;
+    for (; right && s.n && s.s[s.n - 1] == '\n';)
+        s.n--;
+    return s;
+}
+
+static const char *find(struct gguf_string s, const char *part)
+{
+    return s.n ? memmem(s.s, s.n, part, strlen(part)) : NULL;
+}
+
+static bool is_query(const struct engine_message *m)
+{
+    static const char head[] = "<tool_response>", tail[] = "</tool_response>";
+    if (m->role != ENGINE_USER)
+        return false;
+    return m->len < sizeof tail || memcmp(m->text, head, sizeof head - 1) != 0 ||
+           memcmp(m->text + m->len - (sizeof tail - 1), tail, sizeof tail - 1) != 0;
+}
+
+/* An answer's text without its think block, as Qwen3's template cuts it: thought (if `thought`) and what follows. */
+static struct gguf_string split_thought(struct gguf_string s, struct gguf_string *thought)
+{
+    static const char open[] = "<think>", close[] = "</think>";
+    *thought = (struct gguf_string){s.s, 0};
+    const char *first = find(s, close), *at;
+    if (!first)
+        return s;
+    *thought = strip_newlines((struct gguf_string){s.s, (size_t)(first - s.s)}, false, true);
+    while ((at = find(*thought, open))) {
+        thought->n -= (size_t)(at - thought->s) + sizeof open - 1;
+        thought->s = at + sizeof open - 1;
+    }
+    *thought = strip_newlines(*thought, true, true);
+    while ((at = find(s, close))) {
+        s.n -= (size_t)(at - s.s) + sizeof close - 1;
+        s.s = at + sizeof close - 1;
+    }
+    return strip_newlines(s, true, false);
+}
+
+static void put_thinking_text(struct prompt *p, const struct engine_message *m, bool past, bool last)
+{
+    struct gguf_string thought, answer = split_thought((struct gguf_string){m->text, m->len}, &thought);
+    if (!past && (last || thought.n)) {
+        put(p, "<think>\n");
+        put_text(p, thought.s, thought.n);
+        put(p, "\n</think>\n\n");
+        answer = strip_newlines(answer, true, false);
+    }
+    put_text(p, answer.s, answer.n);
+}
+
+static void put_ids(struct prompt *p, const int32_t *ids, size_t n)
+{
+    flush(p);
+    engine_tokens_append(p->out, ids, n);
+    p->start = p->start && !n;
+    p->fresh = p->fresh && !n;
+}
+
+/* The ids of an answer that is no longer the current one lose their think block and the line ends behind it. */
+static void put_past_ids(struct prompt *p, const struct engine_message *m)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < m->n_ids && p->c->think_end >= 0; i++) {
+        if (m->ids[i] == p->c->think_end)
+            from = i + 1;
+    }
+    while (from && from < m->n_ids) {
+        size_t n;
+        struct gguf_string s = {0};
+        s.s = tokenizer_bytes(p->c->tokenizer, m->ids[from], false, &n);
+        s.n = n;
+        if (n == 0 || strip_newlines(s, true, false).n)
+            break;
+        from++;
+    }
+    put_ids(p, m->ids + from, m->n_ids - from);
+}
+
+static void put_answer(struct prompt *p, const struct engine_message *m, bool past, bool last)
+{
+    const struct format *f = &p->c->format;
+    put(p, f->before[ENGINE_ASSISTANT]);
+    if (m->ids && f->thinks && past) {
+        put_past_ids(p, m);
+    } else if (m->ids) {
+        put_ids(p, m->ids, m->n_ids);
+    } else if (f->thinks) {
+        put_thinking_text(p, m, past, last);
+    } else {
+        struct gguf_string s = text_of(p, m);
+        put(p, f->lead);
+        put_text(p, s.s, s.n);
+    }
+    put(p, f->after[ENGINE_ASSISTANT]);
+}
+
+static void put_system(struct prompt *p, struct gguf_string text)
+{
+    const struct format *f = &p->c->format;
+    if (!text.n && !f->preamble)
+        return;
+    put(p, f->before[ENGINE_SYSTEM]);
+    put(p, f->preamble);
+    put_text(p, text.s, text.n);
+    put(p, f->after[ENGINE_SYSTEM]);
+}
+
+/* Question i, with the system prompt that waits for one. */
+static void put_question(struct prompt *p, const struct engine_message *m, struct gguf_string *waiting)
+{
+    const struct format *f = &p->c->format;
+    struct gguf_string s = text_of(p, m);
+    put(p, f->before[ENGINE_USER]);
+    if (waiting->n)
+        put_system(p, *waiting);
+    *waiting = (struct gguf_string){0};
+    if (m->ids)
+        put_ids(p, m->ids, m->n_ids);
+    else
+        put_text(p, s.s, s.n);
+    put(p, f->after[ENGINE_USER]);
+}
+
+static size_t last_query(const struct engine_message *messages, size_t n)
+{
+    for (size_t i = n; i-- > 0;) {
+        if (is_query(&messages[i]))
+            return i;
+    }
+    return n ? n - 1 : 0;
+}
+
+static void put_messages(struct prompt *p, const struct engine_message *messages, size_t n,
+                         struct gguf_string *waiting)
+{
+    enum system_place place = p->c->format.system;
+    size_t query = last_query(messages, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct engine_message *m = &messages[i];
+        struct gguf_string none = {0};
+        if (m->role == ENGINE_ASSISTANT)
+            put_answer(p, m, i <= query, i + 1 == n);
+        else if (m->role == ENGINE_USER)
+            put_question(p, m, place == SYSTEM_LAST && i + 1 < n ? &none : waiting);
+        else if (place == SYSTEM_OWN)
+            put_system(p, text_of(p, m));
+        else
+            *waiting = text_of(p, m);
+    }
+}
+
+bool template_render(const struct chat_template *c, const struct engine_message *messages, size_t n, bool generate,
+                     struct engine_tokens *out, char *err, size_t cap)
+{
+    struct prompt p = {.c = c, .out = out, .start = true};
+    struct gguf_string waiting = {0};
+    put_control(&p, c->bos);
+    p.fresh = true;
+    if (n == 0 || messages[0].role != ENGINE_SYSTEM) {
+        struct gguf_string text = {c->system, c->system ? strlen(c->system) : 0};
+        put_system(&p, text);
+    }
+    put_messages(&p, messages, n, &waiting);
+    if (generate)
+        put(&p, c->format.before[ENGINE_ASSISTANT]);
+    flush(&p);
+    free(p.run);
+    if (waiting.n && c->format.system == SYSTEM_FIRST) {
+        snprintf(err, cap, "the chat template (%s) has a place for a system prompt only before a question",
+                 c->format.name);
+        return false;
+    }
+    return true;
+}
