@@ -213,7 +213,8 @@ static void read_details(struct chat_template *c, const char *text)
     if (c->format.spelled)
         spell(c, text);
     if (strcmp(c->format.name, "llama2") == 0 && !strstr(text, "bos_token + '[INST]"))
-        c->format.before[ENGINE_USER] = "[INST] "; /* one BOS for all, as the conversions of Llama 2's pupils have it */
+        c->format.before[ENGINE_USER] =
+            "[INST] "; /* one BOS for all, as the conversions of Llama 2's pupils have it */
     if (strstr(text, "bos_token"))
         c->bos = tokenizer_bos_id(c->tokenizer);
 }
@@ -451,31 +452,52 @@ static void put_answer(struct prompt *p, const struct engine_message *m, bool pa
     put(p, f->after[ENGINE_ASSISTANT]);
 }
 
-static void put_system(struct prompt *p, struct gguf_string text)
+/* `first`: at the start of the prompt, where a template with a preamble has a system message even without a text. */
+static void put_system(struct prompt *p, struct gguf_string text, bool first)
 {
     const struct format *f = &p->c->format;
-    if (!text.n && !f->preamble)
+    const char *preamble = first ? f->preamble : NULL;
+    if (!text.n && !preamble)
         return;
     put(p, f->before[ENGINE_SYSTEM]);
-    put(p, f->preamble);
+    put(p, preamble);
     put_text(p, text.s, text.n);
     put(p, f->after[ENGINE_SYSTEM]);
 }
 
-/* Question i, with the system prompt that waits for one. */
+/* A question that begins with the system prompt: they are one text, and trimmed as one. */
+static void put_joined(struct prompt *p, const struct engine_message *m, struct gguf_string system)
+{
+    const char *before = p->c->format.before[ENGINE_SYSTEM], *after = p->c->format.after[ENGINE_SYSTEM];
+    const struct gguf_string parts[] = {{before, strlen(before)}, system, {after, strlen(after)}, {m->text, m->len}};
+    char *text = xmalloc(parts[0].n + parts[1].n + parts[2].n + parts[3].n);
+    struct gguf_string joined = {text, 0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; joined.n += parts[i++].n) {
+        if (parts[i].n)
+            memcpy(text + joined.n, parts[i].s, parts[i].n);
+    }
+    if (p->c->trim[ENGINE_USER])
+        trim(&joined);
+    put_text(p, joined.s, joined.n);
+    free(text);
+}
+
+/* A question, with the system prompt that waits for one. */
 static void put_question(struct prompt *p, const struct engine_message *m, struct gguf_string *waiting)
 {
     const struct format *f = &p->c->format;
     struct gguf_string s = text_of(p, m);
     put(p, f->before[ENGINE_USER]);
-    if (waiting->n)
-        put_system(p, *waiting);
-    *waiting = (struct gguf_string){0};
-    if (m->ids)
+    if (m->ids) {
+        put_system(p, *waiting, false);
         put_ids(p, m->ids, m->n_ids);
-    else
+    } else if (waiting->n) {
+        put_joined(p, m, *waiting);
+    } else {
         put_text(p, s.s, s.n);
+    }
     put(p, f->after[ENGINE_USER]);
+    *waiting = (struct gguf_string){0};
 }
 
 static size_t last_query(const struct engine_message *messages, size_t n)
@@ -500,9 +522,9 @@ static void put_messages(struct prompt *p, const struct engine_message *messages
         else if (m->role == ENGINE_USER)
             put_question(p, m, place == SYSTEM_LAST && i + 1 < n ? &none : waiting);
         else if (place == SYSTEM_OWN)
-            put_system(p, text_of(p, m));
+            put_system(p, text_of(p, m), i == 0);
         else
-            *waiting = text_of(p, m);
+            *waiting = (struct gguf_string){m->text, m->len};
     }
 }
 
@@ -515,7 +537,7 @@ bool template_render(const struct chat_template *c, const struct engine_message 
     p.fresh = true;
     if (n == 0 || messages[0].role != ENGINE_SYSTEM) {
         struct gguf_string text = {c->system, c->system ? strlen(c->system) : 0};
-        put_system(&p, text);
+        put_system(&p, text, true);
     }
     put_messages(&p, messages, n, &waiting);
     if (generate)

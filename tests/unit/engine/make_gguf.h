@@ -151,6 +151,42 @@ static inline void make_free(struct maker *m)
     *m = (struct maker){0};
 }
 
+/* A whole vocabulary file whose tokens are the 256 bytes (byte-level BPE without merges, or SentencePiece with byte
+ * tokens only), then the special ones, all control tokens; specials[0] is BOS, specials[1] EOS. Any text is exact in it. */
+static inline void make_byte_vocab(struct maker *m, int spm, const char *pre, const char *const *specials, size_t n,
+                                   const char *jinja, int add_bos)
+{
+    make_start(m, 3);
+    make_key_string(m, "general.architecture", "llama");
+    make_key_string(m, "tokenizer.ggml.model", spm ? "llama" : "gpt2");
+    make_key_string(m, "tokenizer.ggml.pre", pre);
+    make_key_array(m, "tokenizer.ggml.tokens", STRING, 256 + n);
+    for (int byte = 0, next = 256; byte < 256; byte++) {
+        char token[16];
+        int printable = (byte > 32 && byte < 127) || (byte > 160 && byte != 173);
+        int cp = printable ? byte : next++;
+        if (spm)
+            snprintf(token, sizeof token, "<0x%02X>", byte);
+        else
+            snprintf(token, sizeof token, cp < 128 ? "%c" : "%c%c", cp < 128 ? cp : 0xC0 | cp >> 6, 0x80 | (cp & 63));
+        make_string(m, token);
+    }
+    for (size_t i = 0; i < n; i++)
+        make_string(m, specials[i]);
+    make_key_array(m, "tokenizer.ggml.token_type", I32, 256 + n);
+    for (size_t i = 0; i < 256 + n; i++)
+        make_u32(m, i >= 256 ? 3 : spm ? 6 : 1);
+    make_key_array(m, "tokenizer.ggml.scores", F32, 256 + n);
+    for (size_t i = 0; i < 256 + n; i++)
+        make_u32(m, 0);
+    make_key_array(m, "tokenizer.ggml.merges", STRING, 0);
+    make_key_u32(m, "tokenizer.ggml.bos_token_id", 256);
+    make_key_u32(m, "tokenizer.ggml.eos_token_id", 257);
+    make_key_bool(m, "tokenizer.ggml.add_bos_token", (unsigned char)add_bos);
+    if (jinja)
+        make_key_string(m, "tokenizer.chat_template", jinja);
+}
+
 /* A path of its own for this process and purpose, below $TMPDIR; valid until the next call with the same buffer. */
 static inline const char *make_path(char *buffer, size_t cap, const char *name)
 {
