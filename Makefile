@@ -3,6 +3,7 @@
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 BUILD ?= build
+JOBS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 
@@ -125,7 +126,7 @@ $(MODEL):
 
 .PHONY: run
 run: deps
-	@$(MAKE) --no-print-directory chinwag model
+	@$(MAKE) --no-print-directory -j$(JOBS) chinwag model
 	@./chinwag $(ARGS)
 
 .PHONY: install
@@ -144,10 +145,21 @@ PYTHON = $(firstword $(foreach p,/usr/bin/python3 python3,$(shell $(p) -c 'impor
 
 .PHONY: test
 test: test-deps
-	@$(MAKE) --no-print-directory chinwag model check
+	@$(MAKE) --no-print-directory -j$(JOBS) chinwag unit model
+	@$(MAKE) --no-print-directory check
 .PHONY: check
 check: chinwag unit
 	@CHINWAG_TEST_MODEL="$(MODEL)" $(PYTHON) tests/run.py --build $(BUILD) $(TESTS)
+
+# Speed on this machine, in turns with llama.cpp where PEER=DIR holds llama-bench: see the README.
+BENCH_MODELS ?= $(MODEL)
+.PHONY: bench
+bench: chinwag model $(BUILD)/tests/bench/bandwidth
+	@python3 tests/bench/bench.py --bandwidth $(BUILD)/tests/bench/bandwidth $(if $(PEER),--peer "$(PEER)") \
+		--json $(BUILD)/bench.json $(BENCH_ARGS) $(BENCH_MODELS)
+$(BUILD)/tests/bench/%: tests/bench/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
 
 .PHONY: format
 format:

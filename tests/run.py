@@ -69,14 +69,22 @@ def unittest_file(path):
     sys.modules[spec.name] = module
     sys.path.insert(0, str(pathlib.Path(path).parent))
     spec.loader.exec_module(module)
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(
+
+    class Result(unittest.TextTestResult):
+        successes = 0
+
+        def addSuccess(self, test):
+            super().addSuccess(test)
+            self.successes += 1
+
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Result).run(
         unittest.defaultTestLoader.loadTestsFromModule(module))
     bad = result.failures + result.errors
     for test, _ in bad:
         print("unittest failed:", test)
     for test, why in result.skipped:
         print("unittest skipped:", test, why)
-    print(f"unittest: {result.testsRun - len(bad) - len(result.skipped)} passed")
+    print(f"unittest: {result.successes} passed")
     return 0 if result.wasSuccessful() else 1
 
 

@@ -1,0 +1,174 @@
+/*
+ * cmd_bench.c - `chinwag bench`: speed and memory of one model, measured the way llama-bench does.
+ *
+ * Prefill and decode are timed after one warm-up, on an empty cache or after DEPTH tokens, with random token ids, the logits
+ * of the last row only, the whole output head, no sampling and no drafts.
+ */
+#include "commands.h"
+
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+struct bench {
+    int n_prompt, n_generate, depth, threads; /* tokens; 0 threads = default */
+    bool no_repack, no_mmap, json;
+};
+
+struct result {
+    double pp_tps, tg_tps; /* tokens per second, 0 = not measured */
+    double ttft_ms;        /* process start to the first sampled token of a prompt of TTFT_PROMPT tokens */
+    int threads;
+    long rss_kb; /* peak */
+};
+
+#define TTFT_PROMPT 30
+
+static double now_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* When the process started: what it has computed so far (exec, dynamic linking) lies before now. */
+static double process_start_ms(void)
+{
+    return now_ms(CLOCK_MONOTONIC) - now_ms(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* n ids any vocabulary has, the same in every run (a linear congruential generator, Numerical Recipes' constants). */
+static int32_t *random_ids(int n, int n_vocab)
+{
+    int32_t *ids = calloc((size_t)n + 1, sizeof *ids);
+    uint32_t state = 1;
+    for (int i = 0; ids && i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        ids[i] = (int32_t)((state >> 8) % (uint32_t)n_vocab);
+    }
+    return ids;
+}
+
+/* Evaluates n of ids, step at a time, after depth of them; returns tokens per second of the n, or -1 and err. */
+static double measure(engine_session *s, const int32_t *ids, int depth, int n, int step, char *err, size_t cap)
+{
+    engine_session_truncate(s, 0);
+    if (depth > 0 && engine_session_eval(s, ids, (size_t)depth, NULL, err, cap) != ENGINE_OK)
+        return -1;
+    double start = now_ms(CLOCK_MONOTONIC);
+    for (int i = 0; i < n; i += step)
+        if (engine_session_eval(s, ids + i, (size_t)step, NULL, err, cap) != ENGINE_OK)
+            return -1;
+    return n * 1e3 / (now_ms(CLOCK_MONOTONIC) - start);
+}
+
+static bool run(engine_session *s, const struct bench *b, const int32_t *ids, double start_ms, struct result *r,
+                char *err, size_t cap)
+{
+    struct engine_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+    int32_t id;
+    if (engine_session_prompt(s, ids, TTFT_PROMPT, NULL, NULL, err, cap) != ENGINE_OK)
+        return false;
+    enum engine_status status = engine_session_next(s, &greedy, &id, err, cap);
+    if (status != ENGINE_OK && status != ENGINE_END)
+        return false;
+    r->ttft_ms = now_ms(CLOCK_MONOTONIC) - start_ms;
+
+    if (b->n_prompt > 0) {
+        if (measure(s, ids, 0, b->n_prompt, b->n_prompt, err, cap) < 0)
+            return false;
+        r->pp_tps = measure(s, ids, b->depth, b->n_prompt, b->n_prompt, err, cap);
+    }
+    if (b->n_generate > 0 && r->pp_tps >= 0) {
+        if (measure(s, ids, 0, 1, 1, err, cap) < 0)
+            return false;
+        r->tg_tps = measure(s, ids, b->depth, b->n_generate, 1, err, cap);
+    }
+    r->threads = engine_session_threads(s);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    r->rss_kb = usage.ru_maxrss;
+    return r->pp_tps >= 0 && r->tg_tps >= 0;
+}
+
+static void print_result(const struct engine_model_info *info, const struct bench *b, const struct result *r)
+{
+    if (!b->json) {
+        printf("%s %s, %d threads, %s kernels\n", info->name, info->quantization, r->threads, info->cpu);
+        printf("  prefill %7.1f tok/s (%d tokens)\n  decode  %7.1f tok/s (%d tokens)\n", r->pp_tps, b->n_prompt,
+               r->tg_tps, b->n_generate);
+        printf("  load %.0f ms (vocabulary %.0f), first token %.0f ms after the start, peak memory %ld KB\n",
+               info->load_ms, info->vocab_ms, r->ttft_ms, r->rss_kb);
+        return;
+    }
+    json_t *o =
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:i, s:s, s:s, s:s, s:i, s:i, s:i}", "pp_tps", r->pp_tps, "tg_tps",
+                  r->tg_tps, "load_ms", info->load_ms, "vocab_ms", info->vocab_ms, "ttft_ms", r->ttft_ms, "rss_kb",
+                  (json_int_t)r->rss_kb, "threads", r->threads, "cpu", info->cpu, "model", info->name, "quantization",
+                  info->quantization, "n_prompt", b->n_prompt, "n_generate", b->n_generate, "depth", b->depth);
+    json_dumpf(o, stdout, JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(o);
+}
+
+static int bench(const struct bench *b, const char *path, double start_ms)
+{
+    char err[512] = "the measurement was cut short";
+    engine_model *model = command_open_model(&(struct engine_model_options){
+        .path = path, .threads = b->threads, .no_repack = b->no_repack, .no_mmap = b->no_mmap});
+    if (!model)
+        return 1;
+    int longest = b->n_prompt > b->n_generate ? b->n_prompt : b->n_generate;
+    int n_ctx = b->depth + longest > TTFT_PROMPT ? b->depth + longest : TTFT_PROMPT;
+    engine_session *session = engine_session_open(
+        model, &(struct engine_session_options){.n_ctx = n_ctx + 1, .threads = b->threads}, err, sizeof err);
+    int32_t *ids = random_ids(n_ctx, engine_model_info(model)->n_vocab);
+    struct result result = {0};
+    int status = 0;
+    if (session && ids && run(session, b, ids, start_ms, &result, err, sizeof err))
+        print_result(engine_model_info(model), b, &result);
+    else
+        status = command_fail(1, "%s", err);
+    free(ids);
+    engine_session_close(session);
+    engine_model_close(model);
+    return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    double start_ms = process_start_ms();
+    enum { NO_REPACK = 256, NO_MMAP, JSON };
+    static const struct option options[] = {
+        {"model", required_argument, NULL, 'm'},
+        {"prompt", required_argument, NULL, 'p'},
+        {"generate", required_argument, NULL, 'n'},
+        {"depth", required_argument, NULL, 'd'},
+        {"threads", required_argument, NULL, 't'},
+        {"no-repack", no_argument, NULL, NO_REPACK},
+        {"no-mmap", no_argument, NULL, NO_MMAP},
+        {"json", no_argument, NULL, JSON},
+        {0},
+    };
+    struct bench b = {.n_prompt = 512, .n_generate = 128};
+    const char *path = NULL;
+    for (int c; (c = getopt_long(argc, argv, "m:p:n:d:t:", options, NULL)) != -1;) {
+        switch (c) {
+        case 'm': path = optarg; break;
+        case 'p': b.n_prompt = (int)command_number("-p", optarg, 0, 1 << 20); break;
+        case 'n': b.n_generate = (int)command_number("-n", optarg, 0, 1 << 20); break;
+        case 'd': b.depth = (int)command_number("-d", optarg, 0, 1 << 20); break;
+        case 't': b.threads = (int)command_number("-t", optarg, 1, 1024); break;
+        case NO_REPACK: b.no_repack = true; break;
+        case NO_MMAP: b.no_mmap = true; break;
+        case JSON: b.json = true; break;
+        default: return 2;
+        }
+    }
+    if (!path || optind < argc)
+        return command_fail(2, "usage: chinwag bench -m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--json]");
+    return bench(&b, path, start_ms);
+}

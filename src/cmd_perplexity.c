@@ -1,0 +1,137 @@
+/*
+ * cmd_perplexity.c - `chinwag perplexity`: how well a model predicts a text, as llama-perplexity measures it.
+ *
+ * The text's tokens are cut into windows of n_ctx; each is evaluated on its own, and the predictions of its second half are
+ * scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not used.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCORED_AT_ONCE 32 /* positions whose logits are held: n_vocab floats each */
+
+/* A whole file, malloc'd; NULL and one line on stderr. */
+static char *read_file(const char *path, size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t cap = 0, n = 0;
+    while (f && !feof(f) && !ferror(f)) {
+        if (n == cap) {
+            char *more = realloc(text, cap = cap ? 2 * cap : 1 << 16);
+            if (!more)
+                break;
+            text = more;
+        }
+        n += fread(text + n, 1, cap - n, f);
+    }
+    bool whole = f && feof(f) && !ferror(f);
+    if (!whole) {
+        command_fail(1, "%s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (f)
+        fclose(f);
+    *len = n;
+    return text;
+}
+
+/* -ln of the probability softmax gives to id. */
+static double surprise(const float *logits, int n_vocab, int32_t id)
+{
+    float max = logits[0];
+    for (int i = 1; i < n_vocab; i++)
+        max = fmaxf(max, logits[i]);
+    double sum = 0;
+    for (int i = 0; i < n_vocab; i++)
+        sum += exp((double)logits[i] - max);
+    return log(sum) + max - logits[id];
+}
+
+/* Adds the scores of one window's second half to *total; false and err. */
+static bool score_window(engine_session *s, const int32_t *ids, int n_ctx, int n_vocab, float *logits, double *total,
+                         char *err, size_t cap)
+{
+    int first = n_ctx / 2;
+    if (engine_session_prompt(s, NULL, 0, NULL, NULL, err, cap) != ENGINE_OK ||
+        engine_session_eval(s, ids, (size_t)first, NULL, err, cap) != ENGINE_OK)
+        return false;
+    for (int i = first; i < n_ctx - 1;) {
+        int n = n_ctx - 1 - i < SCORED_AT_ONCE ? n_ctx - 1 - i : SCORED_AT_ONCE;
+        if (engine_session_eval(s, ids + i, (size_t)n, logits, err, cap) != ENGINE_OK)
+            return false;
+        for (int k = 0; k < n; k++, i++)
+            *total += surprise(logits + (size_t)k * (size_t)n_vocab, n_vocab, ids[i + 1]);
+    }
+    return true;
+}
+
+static int score(const engine_model *model, const struct engine_tokens *tokens, int n_ctx, int threads)
+{
+    char err[512] = "no memory for the logits";
+    int n_vocab = engine_model_info(model)->n_vocab;
+    int windows = (int)(tokens->n / (size_t)n_ctx);
+    if (windows == 0)
+        return command_fail(1, "the text has %zu tokens, fewer than one window of %d", tokens->n, n_ctx);
+    float *logits = malloc(sizeof *logits * SCORED_AT_ONCE * (size_t)n_vocab);
+    engine_session *session = engine_session_open(
+        model, &(struct engine_session_options){.n_ctx = n_ctx, .threads = threads}, err, sizeof err);
+    double total = 0;
+    int done = 0;
+    while (session && logits && done < windows &&
+           score_window(session, tokens->ids + (size_t)done * (size_t)n_ctx, n_ctx, n_vocab, logits, &total, err,
+                        sizeof err))
+        done++;
+    engine_session_close(session);
+    free(logits);
+    if (done < windows)
+        return command_fail(1, "%s", err);
+    int scored = windows * (n_ctx - 1 - n_ctx / 2);
+    printf("perplexity %.4f over %d tokens in %d windows of %d\n", exp(total / scored), scored, windows, n_ctx);
+    return 0;
+}
+
+int cmd_perplexity(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"model", required_argument, NULL, 'm'},
+        {"file", required_argument, NULL, 'f'},
+        {"ctx", required_argument, NULL, 'c'},
+        {"threads", required_argument, NULL, 't'},
+        {0},
+    };
+    const char *path = NULL, *file = NULL;
+    int n_ctx = 512, threads = 0;
+    for (int c; (c = getopt_long(argc, argv, "m:f:c:t:", options, NULL)) != -1;) {
+        switch (c) {
+        case 'm': path = optarg; break;
+        case 'f': file = optarg; break;
+        case 'c': n_ctx = (int)command_number("-c", optarg, 4, 1 << 20); break;
+        case 't': threads = (int)command_number("-t", optarg, 1, 1024); break;
+        default: return 2;
+        }
+    }
+    if (!path || !file || optind < argc)
+        return command_fail(2, "usage: chinwag perplexity -m FILE -f TEXT [-c N] [-t N]");
+
+    size_t len;
+    char *text = read_file(file, &len);
+    engine_model *model =
+        text ? command_open_model(&(struct engine_model_options){.path = path, .threads = threads}) : NULL;
+    int status = 1;
+    if (model) {
+        struct engine_tokens tokens = {0};
+        engine_tokenize(model, text, len, false, &tokens);
+        status = score(model, &tokens, n_ctx, threads);
+        engine_tokens_free(&tokens);
+    }
+    engine_model_close(model);
+    free(text);
+    return status;
+}

@@ -1,0 +1,65 @@
+/* commands.c - see commands.h. */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    command *run;
+    const char *usage;
+} commands[] = {
+    {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]   JSON strings in, arrays of token ids out"},
+    {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT   float32 logits of every position"},
+    {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--json]   speed and memory"},
+    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]   of a text, as llama-perplexity does"},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+command *command_find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].run;
+    return NULL;
+}
+
+void command_list(void)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        printf("  chinwag %s %s\n", commands[i].name, commands[i].usage);
+}
+
+int command_fail(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("chinwag: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return status;
+}
+
+long command_number(const char *option, const char *text, long min, long max)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (errno || end == text || *end || n < min || n > max)
+        exit(command_fail(2, "%s wants a whole number from %ld to %ld, not '%s'", option, min, max, text));
+    return n;
+}
+
+engine_model *command_open_model(const struct engine_model_options *options)
+{
+    char err[512];
+    engine_model *model = engine_model_open(options, err, sizeof err);
+    if (!model)
+        command_fail(1, "%s", err);
+    return model;
+}

@@ -1,0 +1,32 @@
+/*
+ * commands.h - the commands for machines: `chinwag tokenize`, `logits`, `bench`, `perplexity`. They check the engine from outside.
+ *
+ * They read and write UTF-8 and little-endian numbers, add no BOS of their own and print nothing else on stdout. Each returns
+ * the exit status: 0, 1 for a failure, 2 for wrong usage, with one line on stderr. Their options are stable.
+ */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "../engine/engine.h"
+
+#include <stdbool.h>
+
+typedef int command(int argc, char **argv); /* argv[0] is the command's name */
+
+command *command_find(const char *name); /* NULL if there is no such command */
+void command_list(void);                 /* prints a line for each to stdout, for --help */
+
+command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity;
+
+/* ---- for the commands themselves ---- */
+
+/* One line on stderr, "chinwag: " before it; returns status, so that `return command_fail(1, ...)` reads well. */
+int command_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The number an option was given; anything else, or one outside min..max, ends the program with status 2. */
+long command_number(const char *option, const char *text, long min, long max);
+
+/* Opens a model, or prints the one line that says why not and returns NULL. */
+engine_model *command_open_model(const struct engine_model_options *options);
+
+#endif

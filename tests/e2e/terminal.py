@@ -1,0 +1,105 @@
+"""A real terminal for the tests: a program on a pty, its output on a pyte screen."""
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+
+import pyte
+
+KEYS = {
+    "enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1bOA", "down": "\x1bOB", "right": "\x1bOC", "left": "\x1bOD",
+    "f1": "\x1bOP", "f2": "\x1bOQ", "f3": "\x1bOR", "pgup": "\x1b[5~", "pgdn": "\x1b[6~", "alt-enter": "\x1b\r",
+    "backspace": "\x7f", "delete": "\x1b[3~",
+}
+
+
+class Terminal:
+    """Runs argv in a terminal of columns x lines. Everything it wrote is in self.raw, the picture on self.screen."""
+
+    def __init__(self, argv, columns=100, lines=30, env=None):
+        self.screen = pyte.Screen(columns, lines)
+        self.stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(argv[0], argv, {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
+        self.status = None
+        self.resize(columns, lines)
+
+    def resize(self, columns, lines):
+        self.screen.resize(lines, columns)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def read(self, seconds=0.05):
+        """Takes what the program writes for so long; False when it has closed the terminal."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.fd], [], [], left)[0]:
+                break
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                return False
+            if not data:
+                return False
+            self.raw += data
+            # pyte knows no private-mode forms of these (xterm's key and colour queries): they draw nothing.
+            self.stream.feed(data)
+        return True
+
+    def text(self):
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def wait(self, what, seconds=60):
+        """Waits until what (a text, or a function of the screen's text) is there; returns the seconds it took."""
+        test = what if callable(what) else lambda text: what in text
+        start = time.monotonic()
+        while not test(self.text()):
+            open_ = self.read(0.01)
+            if time.monotonic() - start > seconds or (not open_ and not test(self.text())):
+                raise AssertionError(f"{what} did not come within {seconds} s; the screen:\n{self.text()}")
+        return time.monotonic() - start
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def key(self, name):
+        self.send(KEYS.get(name) or chr(ord(name[-1]) & 31))  # "ctrl-x"
+
+    def type(self, text, delay=0.0):
+        for c in text:
+            self.send(c)
+            if delay:
+                self.read(delay)
+        self.read(0.05)
+
+    def end(self, seconds=10):
+        """Waits for the program's end; returns its exit status, negative for a signal."""
+        start = time.monotonic()
+        while self.status is None:
+            self.read(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() - start > seconds:
+                raise AssertionError(f"the program did not end; the screen:\n{self.text()}")
+        self.read(0.02)
+        return self.status
+
+    def kill(self, sig=signal.SIGKILL):
+        if self.status is None:
+            os.kill(self.pid, sig)
+            return self.end()
+        return self.status
+
+    def close(self):
+        self.kill()
+        os.close(self.fd)
+
+    def attributes(self):
+        """The terminal's line discipline as it is now: equal before and after if the program put it back."""
+        return termios.tcgetattr(self.fd)

@@ -1,0 +1,133 @@
+"""The real program with the real model in a real terminal: what a person does, and what they must see."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+import unittest
+
+from terminal import Terminal
+
+CHINWAG = os.environ.get("CHINWAG", "./chinwag")
+MODEL = os.environ.get("CHINWAG_TEST_MODEL", "")
+
+
+@unittest.skipUnless(os.path.exists(MODEL), "the default model is not here")
+class Chat(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.mkdtemp()
+        self.db = pathlib.Path(self.home, "data/chinwag/chinwag.db")
+        self.terminals = []
+
+    def tearDown(self):
+        for t in self.terminals:
+            t.close()
+        shutil.rmtree(self.home)
+
+    def start(self, *options, columns=100, lines=30):
+        t = Terminal([CHINWAG, "-m", MODEL, "--seed", "1", *options], columns, lines,
+                     {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data", "XDG_CONFIG_HOME": self.home + "/config"})
+        self.terminals.append(t)
+        t.wait("> ")
+        return t
+
+    def rows(self, query):
+        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
+            return db.execute(query).fetchall()
+
+    def wait_rows(self, query, expected, seconds=10):
+        end = time.monotonic() + seconds
+        while (found := self.rows(query)) != expected:
+            if time.monotonic() > end:
+                self.fail(f"{query}: {found}, not {expected}")
+            time.sleep(0.05)
+
+    def ask(self, t, question):
+        t.type(question)
+        t.key("enter")
+
+    def answer_done(self, t):
+        self.wait_rows("SELECT count(*) FROM messages WHERE state != 'complete' AND state != 0 OR role IS NULL", [(0,)], 90)
+
+    def test_question_stop_temperature_quit_and_restart(self):
+        t = self.start("-n", "400")
+        first = t.wait("SmolLM2")
+        self.ask(t, "Write a long story about a lighthouse keeper.")
+        t.wait("you ")
+        t.wait(lambda s: re.search(r"\d+/\d+", s) and "tok/s" in s)
+        early = t.text()
+        t.read(0.5)
+        self.assertNotEqual(early, t.text(), "the answer streams")
+
+        # The temperature moves while the answer streams.
+        t.key("f3")
+        t.wait("temperature")
+        before = re.search(r"temp (\d\.\d+)", t.text()).group(1)
+        t.key("right")
+        t.wait(lambda s: re.search(r"temp (\d\.\d+)", s) and re.search(r"temp (\d\.\d+)", s).group(1) != before)
+        t.key("esc")
+        t.read(0.2)
+
+        # Esc stops it, at once.
+        t.key("esc")
+        took = t.wait("stopped", 5)
+        print(f"figure: the screen says 'stopped' {took * 1000:.0f} ms after Esc")
+        text = t.text()
+        t.read(0.5)
+        self.assertEqual(re.sub(r"\d", "", text), re.sub(r"\d", "", t.text()), "nothing is written after the stop")
+
+        # It leaves the terminal as it was, and all is there again.
+        t.key("ctrl-d")
+        self.assertEqual(t.end(), 0)
+        self.assertIn(b"\x1b[?1049l", t.raw)
+        t = self.start()
+        t.key("f2")
+        t.wait("Write a long story")
+        t.key("enter")
+        t.wait("lighthouse keeper.")
+        t.wait("stopped")
+        print(f"figure: model name on the screen {first * 1000:.0f} ms after the first drawing")
+
+    def test_a_killed_program_keeps_every_word_that_was_shown(self):
+        t = self.start()
+        self.ask(t, "Tell me about the sea.")
+        t.wait("tok/s")
+        t.read(1.0)
+        t.kill(signal.SIGKILL)
+        t = self.start("--resume")
+        t.wait("Tell me about the sea.")
+        self.assertEqual(self.rows("SELECT text FROM messages ORDER BY id LIMIT 1"), [("Tell me about the sea.",)])
+        self.assertTrue(self.rows("SELECT text FROM messages ORDER BY id LIMIT 1 OFFSET 1")[0][0])
+
+    def test_chinese_lines_up(self):
+        t = self.start("-n", "8")
+        t.type("你好，世界🙂")
+        t.wait("你好")
+        row = next(y for y, line in enumerate(t.screen.display) if "你" in line)
+        self.assertEqual((t.screen.cursor.y, t.screen.cursor.x), (row, 2 + 2 * 5 + 2))
+        t.key("enter")
+        t.wait(lambda s: s.count("你好") >= 1 and "you " in s)
+
+    def test_too_small_and_back(self):
+        t = self.start("-n", "8", columns=20, lines=5) if False else self.start("-n", "8")
+        t.type("a draft")
+        t.resize(20, 5)
+        t.wait(lambda s: "needs at least" in s or "too small" in s, 5)
+        t.resize(100, 30)
+        t.wait("> a draft", 5)
+
+    def test_started_too_small(self):
+        t = Terminal([CHINWAG, "-m", MODEL], 20, 5, {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data"})
+        self.terminals.append(t)
+        t.wait(lambda s: "needs at" in s or "too small" in s, 5)
+        t.resize(100, 30)
+        t.wait("> ", 5)
+        t.key("ctrl-d")
+        self.assertEqual(t.end(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
