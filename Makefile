@@ -54,20 +54,27 @@ LIB_OBJECTS := $(call objects,engine)
 PROGRAM_OBJECTS := $(foreach r,$(filter-out engine,$(ROOMS)),$(call objects,$(r)))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
 
+# `make V=1` shows the commands.
+Q := $(if $(V),,@)
+say = @printf '  %-4s %s\n' $(1) $(2)
+
 .PHONY: all
 all: chinwag
 
 chinwag: $(PROGRAM_OBJECTS) $(BUILD)/libengine.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/libengine.a: $(LIB_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 
 set_flags = $(foreach s,$(SETS),$(if $(filter %_$(s).c,$(1)),$(FLAGS_$(s))))
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(DEP_CFLAGS) $(call set_flags,$<) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEP_CFLAGS) $(call set_flags,$<) -MMD -MP -c -o $@ $<
 
 # A room's unit tests link with that room alone; those of src with all of them.
 unit_objects_engine = $(BUILD)/libengine.a
@@ -77,7 +84,8 @@ unit_objects_src = $(filter-out $(BUILD)/src/main.o,$(PROGRAM_OBJECTS)) $(BUILD)
 define unit_rule
 $(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) Makefile
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(DEP_CFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(unit_objects_$(1)) -lcmocka $$(LIBS)
+	$$(call say,CC,$$<)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(DEP_CFLAGS) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(unit_objects_$(1)) -lcmocka $$(LIBS)
 endef
 $(foreach r,$(ROOMS),$(eval $(call unit_rule,$(r))))
 
@@ -159,7 +167,8 @@ bench: chinwag model $(BUILD)/tests/bench/bandwidth
 		--json $(BUILD)/bench.json $(BENCH_ARGS) $(BENCH_MODELS)
 $(BUILD)/tests/bench/%: tests/bench/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
 
 .PHONY: format
 format:
