@@ -111,7 +111,7 @@ def main():
         print(f"{'FAILED' if bad else 'ok':7s}{name} ({time.monotonic() - start:.1f} s)", flush=True)
         if bad:
             print(out, flush=True)
-        for figure in re.findall(r"^figure: (.*)$", out, re.M) if not bad else []:
+        for figure in re.findall(r"figure: (.*)$", out, re.M) if not bad else []:
             print("         " + figure, flush=True)
     for what, names in (("skipped", tally.skipped), ("failed", tally.failed)):
         for n in names:
