@@ -1,0 +1,298 @@
+/* actions.c - see actions.h */
+#include "actions.h"
+
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CTRL(letter) KEY_CTRL(letter)
+#define ALT(key) (KEYS_ALT | (key))
+#define CONTROL(key) (KEYS_CONTROL | (key))
+#define F(n) (KEYS_F1 + (n)-1)
+
+static const struct action_info actions[ACTION_COUNT] = {
+    [ACTION_SEND] = {GROUP_CONVERSATION, {KEYS_ENTER}, NULL, "", "send the draft"},
+    [ACTION_NEWLINE] = {GROUP_CONVERSATION, {ALT(KEYS_ENTER), CTRL('J')}, NULL, "", "new line in the draft"},
+    [ACTION_STOP] = {GROUP_CONVERSATION, {KEYS_ESC}, "stop", "", "close what is open, else stop the answer"},
+    [ACTION_INTERRUPT] =
+        {GROUP_CONVERSATION, {CTRL('C')}, NULL, "", "stop the answer, then clear the draft, then again to quit"},
+    [ACTION_REGENERATE] = {GROUP_CONVERSATION, {ALT('r')}, "regenerate", "", "answer the last message again"},
+    [ACTION_RETRY] = {GROUP_CONVERSATION, {0}, "retry", "", "the same"},
+    [ACTION_NEW] = {GROUP_CONVERSATION, {CTRL('N')}, "new", "", "new conversation"},
+    [ACTION_CONVERSATIONS] = {GROUP_CONVERSATION, {F(2), CTRL('O')}, "conversations", "", "list of conversations"},
+    [ACTION_OPEN] = {GROUP_CONVERSATION, {0}, "open", "[TITLE]", "open the conversation with TITLE in its name"},
+    [ACTION_RENAME] = {GROUP_CONVERSATION, {0}, "rename", "[TITLE]", "rename this conversation"},
+    [ACTION_DELETE] = {GROUP_CONVERSATION, {0}, "delete", "", "delete this conversation (asks first)"},
+    [ACTION_SETTINGS] =
+        {GROUP_CONVERSATION, {F(3), CTRL('T')}, "settings", "", "settings; they act while an answer is written"},
+    [ACTION_SET] = {GROUP_CONVERSATION, {0}, "set", "NAME VALUE", "change a setting"},
+    [ACTION_MODEL] = {GROUP_CONVERSATION, {F(4)}, "model", "[FILE]", "load another model"},
+    [ACTION_SEARCH] = {GROUP_CONVERSATION, {CTRL('G')}, "search", "[TEXT]", "search all conversations"},
+    [ACTION_FIND] = {GROUP_CONVERSATION, {CTRL('F')}, "find", "[TEXT]", "search this conversation"},
+    [ACTION_HISTORY] = {GROUP_CONVERSATION, {CTRL('R')}, "history", "[TEXT]", "search earlier prompts"},
+    [ACTION_COPY] = {GROUP_CONVERSATION, {CTRL('Y')}, "copy", "", "copy the last answer to the clipboard"},
+    [ACTION_EDITOR] = {GROUP_CONVERSATION, {CTRL('E')}, "editor", "", "write the draft in $VISUAL or $EDITOR"},
+    [ACTION_QUIT] = {GROUP_CONVERSATION, {0}, "quit", "", "leave (also Ctrl-D on an empty draft)"},
+
+    [ACTION_HELP] = {GROUP_SCREEN, {F(1)}, "help", "", "this help"},
+    [ACTION_PAGE_UP] = {GROUP_SCREEN, {KEYS_PAGE_UP}, "pageup", "", "scroll back (or the wheel)"},
+    [ACTION_PAGE_DOWN] = {GROUP_SCREEN, {KEYS_PAGE_DOWN}, "pagedown", "", "scroll on"},
+    [ACTION_TOP] = {GROUP_SCREEN, {CONTROL(KEYS_HOME), ALT('<')}, "top", "", "first line"},
+    [ACTION_BOTTOM] =
+        {GROUP_SCREEN, {CONTROL(KEYS_END), ALT('>')}, "bottom", "", "last line, and follow the answer again"},
+    [ACTION_OLDER] = {GROUP_SCREEN, {ALT(KEYS_PAGE_UP), ALT(KEYS_UP)}, "older", "", "to the message before"},
+    [ACTION_NEWER] = {GROUP_SCREEN, {ALT(KEYS_PAGE_DOWN), ALT(KEYS_DOWN)}, "newer", "", "to the next message"},
+    [ACTION_REDRAW] = {GROUP_SCREEN, {CTRL('L')}, "redraw", "", "draw the screen anew"},
+    [ACTION_MOUSE] = {GROUP_SCREEN, {0}, "mouse", "on|off", "the wheel; off leaves the mouse to the terminal"},
+    [ACTION_SUSPEND] = {GROUP_SCREEN, {CTRL('Z')}, "suspend", "", "back to the shell; fg returns"},
+
+    [ACTION_COMPLETE] = {GROUP_DRAFT, {KEYS_TAB}, NULL, "", "complete a slash command or setting"},
+    [ACTION_LEFT] = {GROUP_DRAFT, {KEYS_LEFT, CTRL('B')}, NULL, "", "a character left"},
+    [ACTION_RIGHT] = {GROUP_DRAFT, {KEYS_RIGHT}, NULL, "", "a character right"},
+    [ACTION_UP] = {GROUP_DRAFT, {KEYS_UP, CTRL('P')}, NULL, "", "a line up; at the first, earlier prompts"},
+    [ACTION_DOWN] = {GROUP_DRAFT, {KEYS_DOWN}, NULL, "", "a line down; at the last, later prompts"},
+    [ACTION_WORD_LEFT] = {GROUP_DRAFT, {CONTROL(KEYS_LEFT), ALT('b'), ALT(KEYS_LEFT)}, NULL, "", "a word left"},
+    [ACTION_WORD_RIGHT] = {GROUP_DRAFT, {CONTROL(KEYS_RIGHT), ALT('f'), ALT(KEYS_RIGHT)}, NULL, "", "a word right"},
+    [ACTION_LINE_START] = {GROUP_DRAFT, {KEYS_HOME, CTRL('A')}, NULL, "", "beginning of the line"},
+    [ACTION_LINE_END] = {GROUP_DRAFT, {KEYS_END}, NULL, "", "end of the line"},
+    [ACTION_BACKSPACE] = {GROUP_DRAFT, {KEYS_BACKSPACE}, NULL, "", "delete the character before"},
+    [ACTION_DELETE_CHAR] = {GROUP_DRAFT, {KEYS_DELETE, CTRL('D')}, NULL, "", "delete the character at the caret"},
+    [ACTION_KILL_END] = {GROUP_DRAFT, {CTRL('K')}, NULL, "", "cut to the end of the line"},
+    [ACTION_KILL_START] = {GROUP_DRAFT, {CTRL('U')}, NULL, "", "cut to its beginning"},
+    [ACTION_KILL_WORD] = {GROUP_DRAFT, {CTRL('W'), ALT(KEYS_BACKSPACE)}, NULL, "", "cut the word before"},
+    [ACTION_KILL_WORD_RIGHT] = {GROUP_DRAFT, {ALT('d'), CONTROL(KEYS_DELETE)}, NULL, "", "cut the word after"},
+    [ACTION_YANK] = {GROUP_DRAFT, {ALT('y')}, NULL, "", "put back what was cut last"},
+};
+
+const struct action_info *action_info(enum action a)
+{
+    return &actions[a];
+}
+
+enum action action_of_key(int key)
+{
+    for (int a = 1; a < ACTION_COUNT; a++)
+        for (int k = 0; k < ACTION_KEYS; k++)
+            if (key && actions[a].keys[k] == key)
+                return (enum action)a;
+    return ACTION_NONE;
+}
+
+/* ---- names ---- */
+
+size_t action_complete(const char *prefix, size_t n, enum action *out, size_t cap)
+{
+    size_t found = 0;
+    for (int a = 1; a < ACTION_COUNT; a++) {
+        const char *name = actions[a].name;
+        if (!name || strlen(name) < n || memcmp(name, prefix, n))
+            continue;
+        if (found < cap)
+            out[found] = (enum action)a;
+        found++;
+    }
+    return found;
+}
+
+enum action action_of_name(const char *name, size_t n)
+{
+    enum action found[ACTION_COUNT];
+    size_t matches = action_complete(name, n, found, ACTION_COUNT);
+    for (size_t i = 0; i < matches; i++)
+        if (strlen(actions[found[i]].name) == n)
+            return found[i];
+    return matches == 1 && n ? found[0] : ACTION_NONE;
+}
+
+/* Levenshtein's distance between two short words. */
+static int distance(const char *a, size_t an, const char *b, size_t bn)
+{
+    enum { MAX = 24 };
+    int row[MAX + 1];
+    an = an < MAX ? an : MAX;
+    bn = bn < MAX ? bn : MAX;
+    for (size_t j = 0; j <= bn; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= an; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= bn; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            int other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[bn];
+}
+
+/* How unlike a command is to what was typed: a beginning in common counts for more than a letter. */
+static int unlikeness(const char *typed, size_t n, const char *name)
+{
+    size_t common = 0, length = strlen(name);
+    while (common < n && common < length && typed[common] == name[common])
+        common++;
+    return 4 * distance(typed, n, name, length) - 3 * (int)common;
+}
+
+size_t action_nearest(const char *name, size_t n, enum action *out, size_t cap)
+{
+    size_t found = 0;
+    for (int a = 1; a < ACTION_COUNT && cap; a++) {
+        if (!actions[a].name)
+            continue;
+        int score = unlikeness(name, n, actions[a].name);
+        size_t at = found < cap ? found : cap;
+        while (at && unlikeness(name, n, actions[out[at - 1]].name) > score)
+            at--;
+        if (at == cap)
+            continue;
+        found += found < cap;
+        memmove(out + at + 1, out + at, (found - at - 1) * sizeof *out);
+        out[at] = (enum action)a;
+    }
+    return found;
+}
+
+enum typed action_parse(const char *text, enum action *action, const char **argument, const char **message)
+{
+    *action = ACTION_NONE;
+    *argument = *message = "";
+    if (text[0] != '/' || text[1] == '/') {
+        *message = text[0] == '/' ? text + 1 : text;
+        return TYPED_MESSAGE;
+    }
+    size_t n = 0;
+    while (text[1 + n] >= 'a' && text[1 + n] <= 'z')
+        n++;
+    char end = text[1 + n];
+    if (end && end != ' ' && end != '\n') { /* a path, or no word at all */
+        *message = text;
+        return TYPED_MESSAGE;
+    }
+    *action = action_of_name(text + 1, n);
+    if (*action == ACTION_NONE)
+        return TYPED_UNKNOWN;
+    *argument = text + 1 + n;
+    while (**argument == ' ' || **argument == '\n')
+        ++*argument;
+    return TYPED_COMMAND;
+}
+
+/* ---- help ---- */
+
+static const struct {
+    int key;
+    const char *name;
+} key_names[] = {
+    {KEYS_TAB, "Tab"},        {KEYS_ENTER, "Enter"},   {KEYS_ESC, "Esc"},   {KEYS_BACKSPACE, "Backspace"},
+    {KEYS_DELETE, "Delete"},  {KEYS_UP, "Up"},         {KEYS_DOWN, "Down"}, {KEYS_LEFT, "Left"},
+    {KEYS_RIGHT, "Right"},    {KEYS_HOME, "Home"},     {KEYS_END, "End"},   {KEYS_PAGE_UP, "PgUp"},
+    {KEYS_PAGE_DOWN, "PgDn"}, {KEYS_INSERT, "Insert"},
+};
+
+void key_name(int key, char *out, size_t cap)
+{
+    const char *modifier = key & KEYS_ALT ? "Alt-" : key & KEYS_CONTROL ? "Ctrl-" : key & KEYS_SHIFT ? "Shift-" : "";
+    int bare = key & ~(KEYS_ALT | KEYS_CONTROL | KEYS_SHIFT);
+    for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
+        if (key_names[i].key == bare) {
+            snprintf(out, cap, "%s%s", modifier, key_names[i].name);
+            return;
+        }
+    if (bare >= KEYS_F1 && bare < KEYS_F1 + 12)
+        snprintf(out, cap, "%sF%d", modifier, bare - KEYS_F1 + 1);
+    else if (bare < 32)
+        snprintf(out, cap, "Ctrl-%c", bare + 64);
+    else
+        snprintf(out, cap, "%s%c", modifier, bare >= 'a' && bare <= 'z' ? bare - 32 : bare);
+}
+
+static void key_list(const struct action_info *a, char *out, size_t cap)
+{
+    out[0] = 0;
+    for (int k = 0; k < ACTION_KEYS && a->keys[k]; k++) {
+        char name[24];
+        size_t n = strlen(out);
+        key_name(a->keys[k], name, sizeof name);
+        snprintf(out + n, cap - n, "%s%s", n ? ", " : "", name);
+    }
+}
+
+static void put_padded(struct lines *out, const char *s, int width, unsigned style)
+{
+    int used = text_width(s, strlen(s));
+    lines_put(out, s, strlen(s), style);
+    for (; used < width; used++)
+        lines_put(out, " ", 1, 0);
+}
+
+/* Puts text after what the open line has; its further lines begin in the same column. */
+static void put_hanging(struct lines *out, const char *s, int width)
+{
+    struct wrap w;
+    struct wrap_piece piece;
+    int indent = out->building ? out->open.width : 0;
+    wrap_begin(&w, s, strlen(s), false);
+    while (wrap_next(&w, width - indent, &piece)) {
+        if (!out->building)
+            put_padded(out, "", indent, 0);
+        lines_put(out, s + piece.start, piece.end - piece.start, 0);
+        lines_end(out, 0, 0);
+    }
+    wrap_end(&w);
+}
+
+static void put_heading(struct lines *out, const char *s)
+{
+    if (out->n)
+        lines_end(out, 0, 0);
+    lines_put(out, s, strlen(s), STYLE_BOLD | STYLE_HEADING);
+    lines_end(out, 0, 0);
+}
+
+static void put_action(struct lines *out, const struct action_info *a, int width)
+{
+    char keys[80], command[48] = "";
+    key_list(a, keys, sizeof keys);
+    if (a->name)
+        snprintf(command, sizeof command, "/%s%s%s", a->name, *a->args ? " " : "", a->args);
+    bool columns = width >= 76;
+    lines_put(out, "  ", 2, 0);
+    put_padded(out, keys, columns ? (a->group == GROUP_DRAFT ? 30 : 20) : 0, STYLE_BOLD);
+    lines_put(out, "  ", !columns && *keys && *command ? 2 : 0, 0);
+    put_padded(out, command, columns && a->group != GROUP_DRAFT ? 17 : 0, STYLE_CODE);
+    if (!columns) {
+        lines_end(out, 0, 0);
+        put_padded(out, "", 6, 0);
+    }
+    put_hanging(out, a->help, width);
+}
+
+static const char *const notes[] = {
+    "A message that begins with a slash: type two (//like this). A path such as /usr/bin is sent as it is.",
+    "Panels: arrow keys, Enter, Esc; Tab goes between a panel and the draft.",
+    "In the list of conversations: / filter, r rename, d delete, n new. In the settings: left and right, or type.",
+    "Selecting with the mouse: hold Shift (Option on a Mac), or /mouse off.",
+    "Copying goes through the terminal (OSC 52), over ssh too. In tmux: set -g set-clipboard on.",
+    "CHINWAG_PLAIN=1 makes it a plain dialogue of lines, for screen readers. NO_COLOR is respected.",
+};
+
+void help_layout(int width, struct lines *out)
+{
+    static const char *const headings[] = {
+        [GROUP_CONVERSATION] = "Conversation", [GROUP_SCREEN] = "Screen", [GROUP_DRAFT] = "Draft"};
+    for (int group = GROUP_CONVERSATION; group <= GROUP_DRAFT; group++) {
+        put_heading(out, headings[group]);
+        for (int a = 1; a < ACTION_COUNT; a++)
+            if ((int)actions[a].group == group)
+                put_action(out, &actions[a], width);
+    }
+    put_heading(out, "Good to know");
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        lines_put(out, "  ", 2, 0);
+        put_hanging(out, notes[i], width);
+    }
+}

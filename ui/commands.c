@@ -1,0 +1,414 @@
+/* commands.c - what keys and slash commands do; see state.h. */
+#include "state.h"
+
+#include "screen.h"
+#include "text.h"
+#include "tty.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUIT_WITHIN_MS 3000
+
+/* ---- sending and stopping ---- */
+
+static void stop(struct ui *ui)
+{
+    if (ui_answering(ui) || ui->status.activity == UI_SUMMARIZING)
+        ui_emit(ui, UI_STOP, 0, 0, "");
+}
+
+static void begin_awaiting(struct ui *ui)
+{
+    ui->awaiting = true;
+    ui->awaiting_taken = false;
+    ui->frame_ms = tty_now_ms();
+    transcript_end(&ui->transcript);
+    transcript_remove(&ui->transcript, PENDING_ID);
+    transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, ui_wall_ms());
+}
+
+static bool send_message(struct ui *ui, const char *text)
+{
+    struct buf b = {0};
+    if (ui_answering(ui)) {
+        ui_flash(ui, "an answer is being written: Esc stops it; your draft is kept");
+        return false;
+    }
+    buf_str(&b, text);
+    while (b.n && isspace((unsigned char)b.s[b.n - 1]))
+        buf_remove(&b, b.n - 1, 1);
+    if (b.n) {
+        ui_emit(ui, UI_SEND, 0, 0, b.s);
+        begin_awaiting(ui);
+    }
+    buf_free(&b);
+    return true;
+}
+
+static void flash_nearest(struct ui *ui, const char *text)
+{
+    enum action near[3];
+    struct buf b = {0};
+    size_t n = 1;
+    while (text[n] >= 'a' && text[n] <= 'z')
+        n++;
+    size_t matches = action_complete(text + 1, n - 1, near, 3);
+    size_t shown = matches ? (matches < 3 ? matches : 3) : action_nearest(text + 1, n - 1, near, 3);
+    buf_printf(&b, matches ? "%.*s could be" : "no command %.*s: nearest are", (int)(n < 40 ? n : 40), text);
+    for (size_t i = 0; i < shown; i++)
+        buf_printf(&b, "%s /%s", i ? "," : "", action_info(near[i])->name);
+    buf_str(&b, " (// begins a message with a slash)");
+    ui_flash(ui, b.s);
+    buf_free(&b);
+}
+
+bool command_line(struct ui *ui, const char *text)
+{
+    enum action action;
+    const char *argument, *message;
+    switch (action_parse(text, &action, &argument, &message)) {
+    case TYPED_MESSAGE: return send_message(ui, message);
+    case TYPED_COMMAND:
+        if (action == ACTION_STOP) /* typed, it does not mean the panel */
+            stop(ui);
+        else
+            command_do(ui, action, argument);
+        return true;
+    default: flash_nearest(ui, text); return false;
+    }
+}
+
+void command_enter(struct ui *ui)
+{
+    char *text = mem_strdup(draft_text(&ui->draft));
+    bool blank = strspn(text, " \t\n") == strlen(text);
+    if (!blank) {
+        struct draft before = ui->draft;
+        /* A command may want the draft's place (/editor): it is empty by the time it runs. */
+        draft_init(&ui->draft);
+        ui->draft.kill = before.kill;
+        before.kill = (struct buf){0};
+        if (command_line(ui, text)) {
+            history_add(&ui->history, text);
+            draft_free(&before);
+        } else {
+            before.kill = ui->draft.kill;
+            ui->draft.kill = (struct buf){0};
+            draft_free(&ui->draft);
+            ui->draft = before;
+        }
+    }
+    free(text);
+}
+
+/* ---- settings ---- */
+
+/* Names are given as the person pleases: top-p, top_p, Top P. */
+static bool same_name(const char *a, const char *b, size_t bn)
+{
+    size_t i = 0;
+    for (; i < bn && a[i]; i++) {
+        char x = (char)tolower((unsigned char)a[i]), y = (char)tolower((unsigned char)b[i]);
+        if (x != y && !(strchr("-_ ", x) && strchr("-_ ", y)))
+            return false;
+    }
+    return i == bn;
+}
+
+static long setting_of_name(const struct ui *ui, const char *name, size_t n)
+{
+    long found = -1;
+    for (size_t i = 0; i < ui->settings.n && n; i++) {
+        if (!same_name(ui->settings.v[i].name, name, n))
+            continue;
+        if (strlen(ui->settings.v[i].name) == n)
+            return (long)i;
+        found = found == -1 ? (long)i : -2; /* a beginning serves if it is only one's */
+    }
+    return found;
+}
+
+void command_set(struct ui *ui, size_t setting, double value)
+{
+    struct setting *s = &ui->settings.v[setting];
+    if (s->text)
+        return;
+    s->value = value < s->min ? s->min : value > s->max ? s->max : value;
+    ui_emit(ui, UI_SET, 0, s->value, s->name);
+}
+
+static void set_by_name(struct ui *ui, const char *argument)
+{
+    size_t n = strcspn(argument, " =\n");
+    const char *value = argument + n + strspn(argument + n, " =\n");
+    long i = setting_of_name(ui, argument, n);
+    if (!n) {
+        panel_open(ui, FOCUS_SETTINGS);
+        return;
+    }
+    if (i < 0) {
+        ui_flash_format(ui, "no setting is called %.*s: /settings shows them", (int)n, argument);
+        return;
+    }
+    struct setting *s = &ui->settings.v[i];
+    if (s->text) {
+        free(s->text);
+        s->text = mem_strdup(value);
+        ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, value);
+        ui_flash_format(ui, "%s is set", s->name);
+        return;
+    }
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || end[strspn(end, " \n")] || number != number) {
+        ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
+        return;
+    }
+    command_set(ui, (size_t)i, number);
+    ui_flash_format(ui, "%s is %.*f%s", s->name, s->decimals, s->value, s->value != number ? " (its limit)" : "");
+}
+
+/* ---- conversations ---- */
+
+/* A number in plain mode (the list is numbered there), else a part of a title. */
+static void open_by_title(struct ui *ui, const char *text)
+{
+    const struct conversations *c = &ui->conversations;
+    size_t found = 0, at = 0, start, end, number = strtoul(text, NULL, 10);
+    if (ui->plain && number && number <= c->n) {
+        ui_emit(ui, UI_OPEN, c->v[number - 1].id, 0, "");
+        return;
+    }
+    for (size_t i = 0; i < c->n && *text && !c->found; i++)
+        if (text_find(c->v[i].title, strlen(c->v[i].title), text, strlen(text), 0, &start, &end)) {
+            at = i;
+            found++;
+        }
+    if (found == 1) {
+        ui_emit(ui, UI_OPEN, c->v[at].id, 0, "");
+        return;
+    }
+    panel_open(ui, FOCUS_CONVERSATIONS);
+    buf_set(&ui->conversations.filter, text, strlen(text));
+}
+
+/* ---- other commands ---- */
+
+static void interrupt(struct ui *ui)
+{
+    int64_t now = tty_now_ms();
+    if (ui->prompt.kind != PROMPT_NONE) {
+        prompt_close(ui);
+    } else if (ui_answering(ui)) {
+        stop(ui);
+    } else if (ui->draft.text.n) {
+        draft_move(&ui->draft, DRAFT_END);
+        draft_kill(&ui->draft, DRAFT_START);
+        ui->draft.at_prompt = 0;
+        ui_flash(ui, "draft cleared; Alt-Y brings it back");
+    } else if (ui->quit_asked && now - ui->quit_asked < QUIT_WITHIN_MS) {
+        ui_emit(ui, UI_QUIT, 0, 0, "");
+    } else {
+        ui->quit_asked = now;
+        ui_flash(ui, "Ctrl-C again to quit");
+    }
+}
+
+static void regenerate(struct ui *ui)
+{
+    if (ui_answering(ui)) {
+        ui_flash(ui, "an answer is being written: Esc stops it");
+    } else if (!transcript_last(&ui->transcript, UI_PERSON)) {
+        ui_flash(ui, "there is no message to answer again");
+    } else {
+        ui_emit(ui, UI_REGENERATE, 0, 0, "");
+        begin_awaiting(ui);
+    }
+}
+
+static void copy(struct ui *ui)
+{
+    const struct entry *e = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
+    if (!e || !e->text.n) {
+        ui_flash(ui, "there is no answer to copy");
+        return;
+    }
+    screen_copy(e->text.s, e->text.n);
+    ui_flash_format(ui, "copied the last answer, %zu bytes", e->text.n);
+}
+
+static void suspend(struct ui *ui)
+{
+    screen_leave();
+    tty_stop();
+    tty_take(); /* SIGCONT and what came with it */
+    screen_return(ui->mouse);
+}
+
+static void set_mouse(struct ui *ui, const char *argument)
+{
+    ui->mouse = *argument ? strncmp(argument, "off", 3) != 0 : !ui->mouse;
+    if (!ui->plain)
+        screen_modes(ui->mouse);
+    ui_flash(ui, ui->mouse ? "the wheel scrolls; hold Shift to select" : "the mouse is the terminal's");
+}
+
+bool command_close_innermost(struct ui *ui)
+{
+    if (ui->prompt.kind != PROMPT_NONE)
+        prompt_close(ui);
+    else if (ui->help)
+        ui->help = false;
+    else if (ui->focus != FOCUS_DRAFT)
+        panel_close(ui, ui->focus);
+    else if (ui->settings.open)
+        panel_close(ui, FOCUS_SETTINGS);
+    else if (ui->conversations.open)
+        panel_close(ui, FOCUS_CONVERSATIONS);
+    else if (ui->transcript.find.n)
+        transcript_find_clear(&ui->transcript);
+    else
+        return false;
+    return true;
+}
+
+/* Asks with a question where no argument was given. */
+static void ask_or(struct ui *ui, enum prompt_kind kind, enum ui_event_type type, const char *argument)
+{
+    if (*argument)
+        ui_emit(ui, type, 0, 0, argument);
+    else
+        prompt_open(ui, kind, kind == PROMPT_RENAME ? ui->title : "");
+}
+
+static void do_screen(struct ui *ui, enum action action, const char *argument)
+{
+    struct transcript *t = &ui->transcript;
+    int page = t->height > 2 ? t->height - 1 : 1;
+    switch (action) {
+    case ACTION_HELP:
+        ui->help = !ui->help;
+        ui->help_top = 0;
+        if (ui->plain)
+            plain_help(ui);
+        break;
+    case ACTION_PAGE_UP: transcript_scroll(t, -page); break;
+    case ACTION_PAGE_DOWN: transcript_scroll(t, page); break;
+    case ACTION_TOP: transcript_home(t); break;
+    case ACTION_BOTTOM: transcript_end(t); break;
+    case ACTION_OLDER: transcript_previous(t, -1); break;
+    case ACTION_NEWER: transcript_previous(t, 1); break;
+    case ACTION_REDRAW:
+        if (!ui->plain)
+            screen_redraw();
+        break;
+    case ACTION_MOUSE: set_mouse(ui, argument); break;
+    case ACTION_SUSPEND:
+        if (!ui->plain)
+            suspend(ui);
+        break;
+    default: break;
+    }
+}
+
+void command_do(struct ui *ui, enum action action, const char *argument)
+{
+    ui->dirty = true;
+    switch (action) {
+    case ACTION_STOP:
+        if (!command_close_innermost(ui))
+            stop(ui);
+        break;
+    case ACTION_INTERRUPT: interrupt(ui); break;
+    case ACTION_REGENERATE:
+    case ACTION_RETRY: regenerate(ui); break;
+    case ACTION_NEW:
+        panel_close(ui, FOCUS_CONVERSATIONS);
+        ui_emit(ui, UI_NEW, 0, 0, "");
+        break;
+    case ACTION_CONVERSATIONS: panel_toggle(ui, FOCUS_CONVERSATIONS); break;
+    case ACTION_OPEN: open_by_title(ui, argument); break;
+    case ACTION_RENAME: ask_or(ui, PROMPT_RENAME, UI_RENAME, argument); break;
+    case ACTION_DELETE: prompt_open(ui, PROMPT_DELETE, ""); break;
+    case ACTION_SETTINGS: panel_toggle(ui, FOCUS_SETTINGS); break;
+    case ACTION_SET: set_by_name(ui, argument); break;
+    case ACTION_MODEL: ask_or(ui, PROMPT_MODEL, UI_MODEL, argument); break;
+    case ACTION_SEARCH: ask_or(ui, PROMPT_SEARCH, UI_SEARCH, argument); break;
+    case ACTION_FIND: prompt_open(ui, PROMPT_FIND, argument); break;
+    case ACTION_HISTORY: prompt_open(ui, PROMPT_HISTORY, argument); break;
+    case ACTION_COPY: copy(ui); break;
+    case ACTION_EDITOR: editor_start(ui); break;
+    case ACTION_QUIT: ui_emit(ui, UI_QUIT, 0, 0, ""); break;
+    default: do_screen(ui, action, argument);
+    }
+}
+
+/* ---- completion ---- */
+
+static size_t complete_settings(const struct ui *ui, const char *prefix, struct completion *out, size_t cap)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ui->settings.n && n < cap; i++)
+        if (same_name(ui->settings.v[i].name, prefix, strlen(prefix)))
+            out[n++] = (struct completion){ui->settings.v[i].name, ui->settings.v[i].help};
+    return n;
+}
+
+size_t command_completions(const struct ui *ui, struct completion *out, size_t cap)
+{
+    const char *text = *ui->completing ? ui->completing : draft_text(&ui->draft);
+    enum action found[ACTION_COUNT];
+    if (text[0] != '/' || strlen(text) >= sizeof ui->completing)
+        return 0;
+    if (!strncmp(text, "/set ", 5) && !strchr(text + 5, ' '))
+        return complete_settings(ui, text + 5, out, cap);
+    if (strpbrk(text, " \n") || text[1] == '/')
+        return 0;
+    size_t n = action_complete(text + 1, strlen(text + 1), found, ACTION_COUNT);
+    n = n < cap ? n : cap;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct completion){action_info(found[i])->name, action_info(found[i])->help};
+    return n;
+}
+
+/* What the completions have in common beyond what is typed. */
+static size_t common_length(const struct completion *c, size_t n)
+{
+    size_t length = strlen(c[0].name);
+    for (size_t i = 1; i < n; i++) {
+        size_t k = 0;
+        while (k < length && c[i].name[k] == c[0].name[k])
+            k++;
+        length = k;
+    }
+    return length;
+}
+
+void command_complete(struct ui *ui, int direction)
+{
+    struct completion c[ACTION_COUNT];
+    char text[160];
+    size_t n = command_completions(ui, c, ACTION_COUNT);
+    if (!n)
+        return;
+    const char *typed = *ui->completing ? ui->completing : draft_text(&ui->draft);
+    const char *start = strncmp(typed, "/set ", 5) ? "/" : "/set ";
+    size_t typed_n = strlen(typed) - strlen(start), common = common_length(c, n);
+    if (n == 1) {
+        snprintf(text, sizeof text, "%s%s ", start, c[0].name);
+    } else if (!*ui->completing && common > typed_n) {
+        snprintf(text, sizeof text, "%s%.*s", start, (int)common, c[0].name);
+    } else {
+        if (*ui->completing)
+            ui->completion = (ui->completion + n + (size_t)(direction + (int)n)) % n;
+        else
+            ui->completion = direction > 0 ? 0 : n - 1;
+        if (!*ui->completing)
+            memcpy(ui->completing, typed, strlen(typed) + 1);
+        snprintf(text, sizeof text, "%s%s", start, c[ui->completion].name);
+    }
+    draft_set(&ui->draft, text);
+}

@@ -1,0 +1,221 @@
+/* draft.c - see draft.h */
+#include "draft.h"
+
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- history ---- */
+
+void history_add(struct history *h, const char *prompt)
+{
+    if (!*prompt || (h->n && !strcmp(h->v[h->n - 1], prompt)))
+        return;
+    h->v = mem_grow(h->v, &h->cap, h->n + 1, sizeof *h->v);
+    h->v[h->n++] = mem_strdup(prompt);
+}
+
+void history_clear(struct history *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        free(h->v[i]);
+    free(h->v);
+    *h = (struct history){0};
+}
+
+/* ---- editing ---- */
+
+void draft_init(struct draft *d)
+{
+    *d = (struct draft){.goal = -1};
+    buf_clear(&d->text);
+}
+
+void draft_free(struct draft *d)
+{
+    buf_free(&d->text);
+    buf_free(&d->kill);
+    buf_free(&d->own);
+}
+
+const char *draft_text(const struct draft *d)
+{
+    return buf_cstr(&d->text);
+}
+
+void draft_insert(struct draft *d, const char *s, size_t n)
+{
+    size_t valid_n;
+    char *valid = text_valid(s, n, &valid_n);
+    buf_insert(&d->text, d->caret, valid, valid_n);
+    d->caret += valid_n;
+    d->goal = -1;
+    free(valid);
+}
+
+void draft_set(struct draft *d, const char *text)
+{
+    buf_clear(&d->text);
+    d->caret = 0;
+    d->at_prompt = 0;
+    d->top = 0;
+    draft_insert(d, text, strlen(text));
+}
+
+static size_t line_start(const struct draft *d, size_t at)
+{
+    while (at && d->text.s[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static size_t line_end(const struct draft *d, size_t at)
+{
+    while (at < d->text.n && d->text.s[at] != '\n')
+        at++;
+    return at;
+}
+
+static size_t target(const struct draft *d, enum draft_move to)
+{
+    const char *s = draft_text(d);
+    switch (to) {
+    case DRAFT_LEFT: return text_prev(s, d->text.n, d->caret);
+    case DRAFT_RIGHT: return text_next(s, d->text.n, d->caret);
+    case DRAFT_WORD_LEFT: return text_word_prev(s, d->text.n, d->caret);
+    case DRAFT_WORD_RIGHT: return text_word_next(s, d->text.n, d->caret);
+    case DRAFT_LINE_START: return line_start(d, d->caret);
+    case DRAFT_LINE_END: return line_end(d, d->caret);
+    case DRAFT_START: return 0;
+    default: return d->text.n;
+    }
+}
+
+void draft_move(struct draft *d, enum draft_move to)
+{
+    d->caret = target(d, to);
+    d->goal = -1;
+}
+
+static void take(struct draft *d, size_t to, bool keep)
+{
+    size_t start = to < d->caret ? to : d->caret, end = to < d->caret ? d->caret : to;
+    if (start == end)
+        return;
+    if (keep)
+        buf_set(&d->kill, d->text.s + start, end - start);
+    buf_remove(&d->text, start, end - start);
+    d->caret = start;
+    d->goal = -1;
+}
+
+void draft_delete(struct draft *d, enum draft_move to)
+{
+    take(d, target(d, to), false);
+}
+
+void draft_kill(struct draft *d, enum draft_move to)
+{
+    size_t end = target(d, to);
+    /* As in Emacs, at the end of a line the newline itself goes; likewise backwards. */
+    if (end == d->caret && to == DRAFT_LINE_END && end < d->text.n)
+        end++;
+    if (end == d->caret && to == DRAFT_LINE_START && end)
+        end--;
+    take(d, end, true);
+}
+
+void draft_yank(struct draft *d)
+{
+    draft_insert(d, buf_cstr(&d->kill), d->kill.n);
+}
+
+bool draft_history(struct draft *d, const struct history *h, int direction)
+{
+    if ((direction < 0 && d->at_prompt >= h->n) || (direction > 0 && !d->at_prompt))
+        return false;
+    if (!d->at_prompt)
+        buf_set(&d->own, draft_text(d), d->text.n);
+    size_t at = direction < 0 ? d->at_prompt + 1 : d->at_prompt - 1;
+    draft_set(d, at ? h->v[h->n - at] : buf_cstr(&d->own));
+    d->at_prompt = at;
+    return true;
+}
+
+/* ---- layout ---- */
+
+static void place_caret(const struct draft *d, const struct cleaned *c, const struct wrap_piece *piece, int row,
+                        int width, struct draft_layout *out)
+{
+    /* The caret belongs to the row whose text begins last at or before it. */
+    size_t start_raw = c->origin[piece->start];
+    if (d->caret < start_raw)
+        return;
+    size_t at = piece->start;
+    while (at < piece->next && at < c->n && c->origin[at] < d->caret)
+        at++;
+    if (at > piece->end && piece->hard)
+        at = piece->end;
+    int column = text_width(c->s + piece->start, at - piece->start);
+    out->caret_row = row;
+    out->caret_column = column < width ? column : width;
+}
+
+void draft_layout(const struct draft *d, int width, struct draft_layout *out)
+{
+    struct cleaned c;
+    struct wrap w;
+    struct wrap_piece piece;
+    *out = (struct draft_layout){0};
+    text_clean(draft_text(d), d->text.n, &c);
+    wrap_begin(&w, c.s, c.n, false);
+    for (int row = 0; wrap_next(&w, width, &piece); row++) {
+        lines_put(&out->lines, c.s + piece.start, piece.end - piece.start, 0);
+        lines_end(&out->lines, c.origin[piece.start], 0);
+        place_caret(d, &c, &piece, row, width, out);
+    }
+    wrap_end(&w);
+    cleaned_free(&c);
+}
+
+void draft_layout_free(struct draft_layout *l)
+{
+    lines_free(&l->lines);
+}
+
+/* The offset in the text of a column of a row. */
+static size_t caret_at(const struct draft *d, const struct draft_layout *l, int row, int column)
+{
+    const struct line *line = &l->lines.v[row];
+    size_t at = line->src, end = d->text.n;
+    if ((size_t)row + 1 < l->lines.n) {
+        end = l->lines.v[row + 1].src;
+        end = text_prev(draft_text(d), d->text.n, end); /* before its newline, or before its last character */
+    }
+    while (at < end) {
+        size_t next = text_next(draft_text(d), d->text.n, at);
+        char *clean = text_clean_string(d->text.s + line->src, next - line->src, true);
+        int width = text_width(clean, strlen(clean));
+        free(clean);
+        if (width > column)
+            break;
+        at = next;
+    }
+    return at;
+}
+
+bool draft_vertical(struct draft *d, int direction, int width)
+{
+    struct draft_layout l;
+    draft_layout(d, width, &l);
+    int row = l.caret_row + direction;
+    bool inside = row >= 0 && (size_t)row < l.lines.n;
+    if (inside) {
+        if (d->goal < 0)
+            d->goal = l.caret_column;
+        d->caret = caret_at(d, &l, row, d->goal);
+    }
+    draft_layout_free(&l);
+    return inside;
+}

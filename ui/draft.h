@@ -1,0 +1,68 @@
+/*
+ * draft.h - the editor of what is being written: several lines, soft wrap, kill and yank, earlier prompts. No curses.
+ *
+ * The text is always valid UTF-8, its lines end with '\n'; the caret is a byte offset at a grapheme boundary. Used for the draft and,
+ * without history, for the one-line questions (a name, a search, a value).
+ */
+#ifndef UI_DRAFT_H
+#define UI_DRAFT_H
+
+#include "lines.h"
+#include "mem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct history { /* earlier prompts, oldest first */
+    char **v;
+    size_t n, cap;
+};
+void history_add(struct history *h, const char *prompt); /* the same as the last one is not added again */
+void history_clear(struct history *h);                   /* and frees */
+
+struct draft {
+    struct buf text;
+    size_t caret;
+    int goal;         /* column Up and Down keep to, -1 = the caret's */
+    struct buf kill;  /* what was cut last */
+    size_t at_prompt; /* which earlier prompt is shown, counted from the newest; 0 = the person's own text */
+    struct buf own;   /* that text while an earlier prompt is shown */
+    int top;          /* first row in view */
+};
+
+void draft_init(struct draft *d);
+void draft_free(struct draft *d);
+void draft_set(struct draft *d, const char *text);           /* caret at the end */
+void draft_insert(struct draft *d, const char *s, size_t n); /* any bytes: made valid */
+const char *draft_text(const struct draft *d);
+
+enum draft_move {
+    DRAFT_LEFT,
+    DRAFT_RIGHT,
+    DRAFT_WORD_LEFT,
+    DRAFT_WORD_RIGHT,
+    DRAFT_LINE_START,
+    DRAFT_LINE_END,
+    DRAFT_START,
+    DRAFT_END,
+};
+void draft_move(struct draft *d, enum draft_move to);
+void draft_delete(struct draft *d, enum draft_move to); /* what lies between; a single character is not kept */
+void draft_kill(struct draft *d, enum draft_move to);   /* the same, kept for draft_yank */
+void draft_yank(struct draft *d);
+
+/* Up or down one row of the layout of that width. False at the edge. */
+bool draft_vertical(struct draft *d, int direction, int width);
+/* To an earlier (-1) or later (1) prompt; false if there is none. The person's own text comes back at the end. */
+bool draft_history(struct draft *d, const struct history *h, int direction);
+
+/* ---- layout ---- */
+
+struct draft_layout {
+    struct lines lines; /* every row, clean */
+    int caret_row, caret_column;
+};
+void draft_layout(const struct draft *d, int width, struct draft_layout *out);
+void draft_layout_free(struct draft_layout *l);
+
+#endif

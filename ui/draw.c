@@ -1,0 +1,379 @@
+/* draw.c - the picture: title, transcript, panels, draft, status line; see state.h. */
+#include "state.h"
+
+#include "screen.h"
+#include "status.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POPUP_ROWS 8
+#define CHROME_ROWS 3 /* title, rule, status line */
+
+/* Where things are, for one drawing. */
+struct frame {
+    int rows, columns;
+    int draft_rows;
+    int body_rows;               /* between title and rule */
+    int text_x, text_width;      /* the transcript's part of them */
+    int left_width, right_width; /* of open panels; 0 = closed */
+    int caret_y, caret_x;
+    bool caret;
+};
+
+static bool too_small(void)
+{
+    return screen_columns() < MIN_COLUMNS || screen_rows() < MIN_ROWS;
+}
+
+/* ---- measuring ---- */
+
+/* What is edited at the bottom of the screen, and its label. */
+static const struct draft *bottom_draft(const struct ui *ui, const char **label)
+{
+    bool prompt = ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui);
+    *label = prompt ? prompt_label(ui) : "> ";
+    if (prompt && ui->prompt.kind == PROMPT_TEXT)
+        *label = "= ";
+    return prompt ? &ui->prompt.draft : &ui->draft;
+}
+
+int draw_draft_width(const struct ui *ui)
+{
+    const char *label;
+    bottom_draft(ui, &label);
+    int width = screen_columns() - text_width(label, strlen(label)) - 1; /* the caret may stand after the last cell */
+    return width > 1 ? width : 1;
+}
+
+static struct frame measure(struct ui *ui)
+{
+    struct frame f = {.rows = screen_rows(), .columns = screen_columns()};
+    const char *label;
+    struct draft_layout layout;
+    draft_layout(bottom_draft(ui, &label), draw_draft_width(ui), &layout);
+    int most = f.rows / 3 > 1 ? f.rows / 3 : 1;
+    f.draft_rows = (int)layout.lines.n < most ? (int)layout.lines.n : most;
+    draft_layout_free(&layout);
+    f.body_rows = f.rows - CHROME_ROWS - f.draft_rows;
+    f.body_rows = f.body_rows > 1 ? f.body_rows : 1;
+    bool beside = f.columns >= BESIDE_COLUMNS;
+    if (ui->conversations.open)
+        f.left_width = CONVERSATIONS_WIDTH < f.columns ? CONVERSATIONS_WIDTH : f.columns;
+    if (ui->settings.open)
+        f.right_width = SETTINGS_WIDTH < f.columns ? SETTINGS_WIDTH : f.columns;
+    f.text_x = 1 + (beside ? f.left_width : 0);
+    f.text_width = f.columns - 2 - (beside ? f.left_width + f.right_width : 0);
+    return f;
+}
+
+void draw_measure(struct ui *ui)
+{
+    struct frame f = measure(ui);
+    transcript_resize(&ui->transcript, f.text_width, f.body_rows);
+}
+
+/* ---- title and transcript ---- */
+
+static void draw_title(const struct ui *ui, const struct frame *f)
+{
+    char cut[512];
+    const char *model = ui->status.model;
+    int model_width = text_width(model, strlen(model));
+    int room = f->columns - 2;
+    bool both = *model && model_width + 12 <= room;
+    int used = text_ellipsis(*ui->title ? ui->title : "new conversation", both ? room - model_width - 2 : room, cut,
+                             sizeof cut);
+    screen_text(0, 1, used, cut, strlen(cut), *ui->title ? STYLE_BOLD : STYLE_DIM);
+    if (both)
+        screen_text(0, f->columns - 1 - model_width, model_width, model, strlen(model), STYLE_DIM);
+}
+
+/* Messages before this entry reach the model only in a summary. */
+static size_t summarized_until(const struct ui *ui)
+{
+    size_t i = 0;
+    for (int left = ui->status.summarized; left > 0 && i < ui->transcript.n; i++)
+        left -= ui->transcript.v[i].role != UI_NOTICE;
+    return i;
+}
+
+static void draw_header(const struct ui *ui, const struct row *row, int y, const struct frame *f)
+{
+    bool person = row->entry->role == UI_PERSON;
+    const char *name = person ? "you" : "chinwag";
+    char when[40] = " ";
+    if (row->entry->time_ms)
+        status_time(row->entry->time_ms, ui_wall_ms(), when + 1, sizeof when - 1);
+    int x = f->text_x, right = f->text_x + f->text_width;
+    x += screen_text(y, x, right - x, name, strlen(name), person ? STYLE_PERSON : STYLE_MODEL);
+    x += screen_text(y, x, right - x, when, strlen(when), STYLE_DIM);
+    if (row->index < summarized_until(ui))
+        screen_text(y, x, right - x, " · in summary", strlen(" · in summary"), STYLE_DIM);
+}
+
+static void draw_matches(const struct ui *ui, const struct row *row, int y, int x, int width)
+{
+    const struct transcript *t = &ui->transcript;
+    const struct line *line = row->line;
+    const char *text = row->entry->lines.text + line->text;
+    size_t start, end, from = 0;
+    while (transcript_match(t, row->entry, row->number, from, &start, &end)) {
+        bool current = t->current_number && t->current.entry == row->index && t->current.line == row->number &&
+                       t->current.start == start;
+        int before = text_width(text, start);
+        screen_text(y, x + before, width - before, text + start, end - start,
+                    current ? STYLE_CURRENT_MATCH : STYLE_MATCH);
+        from = end;
+    }
+}
+
+static void draw_text_row(const struct ui *ui, const struct row *row, int y, const struct frame *f)
+{
+    bool notice = row->entry->role == UI_NOTICE;
+    int x = f->text_x + TRANSCRIPT_INDENT, width = f->text_width - TRANSCRIPT_INDENT;
+    if (notice && !row->number)
+        screen_text(y, f->text_x, 1, "·", strlen("·"), STYLE_NOTICE);
+    int used = screen_line(y, x, width, &row->entry->lines, row->line, 0);
+    if (ui->transcript.find.n)
+        draw_matches(ui, row, y, x, width);
+    if (row->last && !row->entry->finished && row->entry->role == UI_MODEL_ANSWER && used < width)
+        screen_text(y, x + used, 1, "▌", strlen("▌"), 0);
+}
+
+static void draw_waiting(const struct ui *ui, int y, const struct frame *f)
+{
+    char words[64], line[96];
+    if (!ui->awaiting && ui->status.activity == UI_IDLE)
+        return;
+    status_activity(&ui->status, ui->awaiting, words, sizeof words);
+    snprintf(line, sizeof line, "%s %s", status_spinner(ui->frame), words);
+    screen_text(y, f->text_x + TRANSCRIPT_INDENT, f->text_width - TRANSCRIPT_INDENT, line, strlen(line), STYLE_DIM);
+}
+
+static void draw_badge(struct ui *ui, const struct frame *f)
+{
+    char badge[64];
+    size_t unseen = transcript_unseen(&ui->transcript);
+    if (ui->transcript.following)
+        return;
+    if (unseen)
+        snprintf(badge, sizeof badge, " ↓ %zu new line%s ", unseen, unseen == 1 ? "" : "s");
+    else
+        snprintf(badge, sizeof badge, " ↓ more ");
+    int width = text_width(badge, strlen(badge)), x = f->text_x + f->text_width - width;
+    screen_text(f->body_rows, x, width, badge, strlen(badge), unseen ? STYLE_REVERSE : STYLE_REVERSE | STYLE_DIM);
+}
+
+static void draw_welcome(const struct frame *f)
+{
+    static const char *const lines[] = {
+        "Ask anything; it is answered on this machine.",
+        "",
+        "Enter sends, Alt-Enter or Ctrl-J begins a new line, Esc stops an answer.",
+        "F1 help   F2 conversations   F3 settings   /  commands",
+    };
+    for (int i = 0; i < (int)(sizeof lines / sizeof *lines) && i + 1 < f->body_rows; i++)
+        screen_text(2 + i, f->text_x + TRANSCRIPT_INDENT, f->text_width - TRANSCRIPT_INDENT, lines[i],
+                    strlen(lines[i]), STYLE_DIM);
+}
+
+static void draw_transcript(struct ui *ui, const struct frame *f)
+{
+    struct row *rows = mem_zalloc((size_t)f->body_rows * sizeof *rows);
+    transcript_view(&ui->transcript, rows);
+    for (int i = 0; i < f->body_rows; i++) {
+        int y = 1 + i, x = f->text_x + TRANSCRIPT_INDENT;
+        const struct row *row = &rows[i];
+        if (!row->entry)
+            continue;
+        if (row->kind == ROW_HEADER)
+            draw_header(ui, row, y, f);
+        else if (row->kind == ROW_TEXT)
+            draw_text_row(ui, row, y, f);
+        else if (row->kind == ROW_WAITING)
+            draw_waiting(ui, y, f);
+        else if (row->kind == ROW_FOOTNOTE)
+            screen_text(y, x, f->text_width - TRANSCRIPT_INDENT, row->entry->footnote.s, row->entry->footnote.n,
+                        STYLE_NOTICE);
+    }
+    free(rows);
+    if (!ui->transcript.n)
+        draw_welcome(f);
+    draw_badge(ui, f);
+}
+
+static void draw_help(struct ui *ui, const struct frame *f)
+{
+    struct lines l = {0};
+    help_layout(f->columns - 2, &l);
+    long last = (long)l.n - f->body_rows;
+    if (ui->help_top > last)
+        ui->help_top = last;
+    if (ui->help_top < 0)
+        ui->help_top = 0;
+    for (int i = 0; i < f->body_rows && (size_t)(ui->help_top + i) < l.n; i++)
+        screen_line(1 + i, 1, f->columns - 2, &l, &l.v[ui->help_top + i], 0);
+    if (ui->help_top < last)
+        screen_text(f->body_rows, f->columns - 9, 8, " ↓ more ", strlen(" ↓ more "), STYLE_REVERSE | STYLE_DIM);
+    lines_free(&l);
+}
+
+/* ---- draft, popup, status ---- */
+
+static void draw_draft(struct ui *ui, struct frame *f)
+{
+    const char *label;
+    struct draft *d = (struct draft *)bottom_draft(ui, &label);
+    struct draft_layout l;
+    int y = f->rows - 1 - f->draft_rows, label_width = text_width(label, strlen(label));
+    bool focused = ui->focus == FOCUS_DRAFT || (ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui));
+    draft_layout(d, draw_draft_width(ui), &l);
+    if (l.caret_row < d->top)
+        d->top = l.caret_row;
+    if (l.caret_row >= d->top + f->draft_rows)
+        d->top = l.caret_row - f->draft_rows + 1;
+    if (d->top > (int)l.lines.n - f->draft_rows)
+        d->top = (int)l.lines.n - f->draft_rows;
+    screen_text(y, 0, f->columns, label, strlen(label), focused ? STYLE_BOLD : STYLE_DIM);
+    for (int i = 0; i < f->draft_rows; i++)
+        screen_line(y + i, label_width, f->columns - label_width, &l.lines, &l.lines.v[d->top + i], 0);
+    if (!d->text.n && d == &ui->draft && !ui->transcript.n)
+        screen_text(y, label_width, f->columns - label_width, "type here", strlen("type here"), STYLE_DIM);
+    if (focused) {
+        f->caret_y = y + l.caret_row - d->top;
+        f->caret_x = label_width + l.caret_column;
+        f->caret = true;
+    }
+    draft_layout_free(&l);
+}
+
+/* One row of the list above the draft. */
+static void draw_choice(const struct frame *f, int y, const char *name, const char *help, bool selected)
+{
+    char cut[512];
+    int width = f->columns, name_width = 18;
+    screen_fill(y, 0, width, " ", selected ? STYLE_REVERSE : 0);
+    char *clean = text_clean_string(name, strlen(name), true);
+    int used = text_ellipsis(clean, width - 3, cut, sizeof cut);
+    screen_text(y, 2, used, cut, strlen(cut), selected ? STYLE_REVERSE : help ? STYLE_CODE : 0);
+    if (help && width > name_width + 10) {
+        used = text_ellipsis(help, width - name_width - 3, cut, sizeof cut);
+        screen_text(y, 2 + name_width, used, cut, strlen(cut), selected ? STYLE_REVERSE : STYLE_DIM);
+    }
+    free(clean);
+}
+
+/* The last POPUP_ROWS choices that contain the selected one, above the rule; the first stands lowest when upwards. */
+static void draw_popup(struct ui *ui, const struct frame *f)
+{
+    struct completion c[ACTION_COUNT];
+    const char *earlier[64];
+    bool history = ui->prompt.kind == PROMPT_HISTORY;
+    size_t n = 0, selected = SIZE_MAX;
+    if (history) {
+        n = prompt_history(ui, earlier, 64);
+        selected = ui->prompt.selected;
+    } else if (ui->prompt.kind == PROMPT_NONE && ui->focus == FOCUS_DRAFT) {
+        n = command_completions(ui, c, ACTION_COUNT);
+        if (*ui->completing)
+            selected = ui->completion;
+    }
+    int most = f->body_rows - 1 < POPUP_ROWS ? f->body_rows - 1 : POPUP_ROWS;
+    if (!n || most < 1)
+        return;
+    size_t rows = n < (size_t)most ? n : (size_t)most;
+    size_t top = selected != SIZE_MAX && selected >= rows ? selected - rows + 1 : 0;
+    for (size_t i = 0; i < rows; i++) {
+        int y = history ? f->body_rows - (int)i : f->body_rows - (int)(rows - 1 - i);
+        size_t at = top + i;
+        draw_choice(f, y, history ? earlier[at] : c[at].name, history ? NULL : c[at].help, at == selected);
+    }
+}
+
+static void draw_status(struct ui *ui, const struct frame *f)
+{
+    int y = f->rows - 1, width = f->columns - 2;
+    if (ui->flash) {
+        char cut[1024];
+        int used = text_ellipsis(ui->flash, width, cut, sizeof cut);
+        screen_text(y, 1, used, cut, strlen(cut), STYLE_BOLD);
+        return;
+    }
+    if (ui->prompt.kind == PROMPT_FIND) {
+        char found[96];
+        const char *help = ui->prompt.moving ? "n older, N newer, Esc ends" : "Enter older, Down newer, Esc ends";
+        snprintf(found, sizeof found, "%s%s",
+                 ui->transcript.find.n && !ui->transcript.current_number ? "not found · " : "", help);
+        screen_text(y, 1, width, found, strlen(found), STYLE_DIM);
+        return;
+    }
+    if (ui->prompt.kind == PROMPT_TEXT && ui->prompt.row < ui->settings.n) {
+        char help[128];
+        snprintf(help, sizeof help, "%s: Enter takes it, Alt-Enter new line, Esc leaves it as it was",
+                 ui->settings.v[ui->prompt.row].name);
+        screen_text(y, 1, width, help, strlen(help), STYLE_DIM);
+        return;
+    }
+    struct lines l = {0};
+    status_layout(&ui->status, width, &l);
+    screen_line(y, 1, width, &l, &l.v[0], 0);
+    lines_free(&l);
+}
+
+/* The rule above the draft says what is going on. */
+static void draw_rule(const struct ui *ui, const struct frame *f)
+{
+    char words[64], line[96];
+    int y = f->rows - 2 - f->draft_rows;
+    screen_fill(y, 0, f->columns, "─", STYLE_DIM);
+    status_activity(&ui->status, ui->awaiting, words, sizeof words);
+    if (!*words)
+        return;
+    snprintf(line, sizeof line, " %s %s ", status_spinner(ui->frame), words);
+    screen_text(y, 2, f->columns - 3, line, strlen(line), STYLE_BOLD);
+}
+
+static void draw_too_small(void)
+{
+    char text[64];
+    struct flow f = {0};
+    struct lines l = {0};
+    snprintf(text, sizeof text, "too small: chinwag needs at least %dx%d", MIN_COLUMNS, MIN_ROWS);
+    flow_add_raw(&f, text, strlen(text), 0);
+    flow_wrap(&f, screen_columns(), false, "", 0, &l);
+    for (int y = 0; y < screen_rows() && (size_t)y < l.n; y++)
+        screen_line(y, 0, screen_columns(), &l, &l.v[y], 0);
+    flow_free(&f);
+    lines_free(&l);
+}
+
+void draw(struct ui *ui)
+{
+    screen_begin();
+    if (too_small()) {
+        draw_too_small();
+        screen_end(0, 0, false);
+        return;
+    }
+    struct frame f = measure(ui);
+    transcript_resize(&ui->transcript, f.text_width, f.body_rows);
+    draw_title(ui, &f);
+    if (ui->help)
+        draw_help(ui, &f);
+    else
+        draw_transcript(ui, &f);
+    draw_rule(ui, &f);
+    draw_draft(ui, &f);
+    draw_status(ui, &f);
+    if (f.left_width && !ui->help)
+        panel_draw(ui, FOCUS_CONVERSATIONS, 1, 0, f.body_rows, f.left_width, &f.caret_y, &f.caret_x);
+    if (f.right_width && !ui->help)
+        panel_draw(ui, FOCUS_SETTINGS, 1, f.columns - f.right_width, f.body_rows, f.right_width, &f.caret_y,
+                   &f.caret_x);
+    f.caret = f.caret || (ui->prompt.kind != PROMPT_NONE && prompt_in_panel(ui) && ui->prompt.kind != PROMPT_DELETE);
+    draw_popup(ui, &f);
+    screen_end(f.caret_y, f.caret_x, f.caret);
+}

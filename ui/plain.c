@@ -1,0 +1,252 @@
+/*
+ * plain.c - the dialogue as lines, for screen readers and terminals that can do nothing else; see state.h.
+ *
+ * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is continued by the
+ * next one. Nothing moves, nothing is drawn twice.
+ */
+#include "state.h"
+
+#include "status.h"
+#include "text.h"
+#include "tty.h"
+
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELP_WIDTH 72
+
+struct plain {
+    struct buf typed;   /* not ended by a newline yet */
+    struct buf message; /* lines that were continued */
+    bool in_line;       /* something was printed since the last newline */
+    bool ended;         /* end of input */
+};
+
+static void print(struct ui *ui, const char *s, size_t n)
+{
+    struct cleaned c;
+    text_clean(s, n, &c);
+    if (c.n) {
+        tty_write(c.s, c.n);
+        ui->lines->in_line = c.s[c.n - 1] != '\n';
+    }
+    cleaned_free(&c);
+}
+
+static void end_line(struct ui *ui)
+{
+    if (ui->lines->in_line)
+        print(ui, "\n", 1);
+}
+
+void plain_say(struct ui *ui, const char *text)
+{
+    if (!ui->lines)
+        return;
+    end_line(ui);
+    print(ui, text, strlen(text));
+    end_line(ui);
+}
+
+void plain_prompt(struct ui *ui)
+{
+    if (!ui->lines->ended && !ui_answering(ui)) {
+        end_line(ui);
+        print(ui, "> ", 2);
+    }
+}
+
+bool plain_open(struct ui *ui, char *err, size_t cap)
+{
+    (void)err, (void)cap;
+    setlocale(LC_ALL, "");
+    if (MB_CUR_MAX == 1)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    ui->lines = mem_zalloc(sizeof *ui->lines);
+    ui->transcript.ascii = true;
+    plain_say(ui, "chinwag. Type a message and Enter. /help lists the commands.");
+    plain_prompt(ui);
+    return true;
+}
+
+void plain_close(struct ui *ui)
+{
+    if (!ui->lines)
+        return;
+    end_line(ui);
+    buf_free(&ui->lines->typed);
+    buf_free(&ui->lines->message);
+    free(ui->lines);
+    ui->lines = NULL;
+}
+
+/* ---- input ---- */
+
+static void take_line(struct ui *ui, const char *line, size_t n)
+{
+    struct plain *p = ui->lines;
+    p->in_line = false; /* the terminal echoed its end */
+    if (ui->prompt.kind == PROMPT_DELETE) {
+        ui->prompt.kind = PROMPT_NONE;
+        if (n && (line[0] == 'y' || line[0] == 'Y'))
+            ui_emit(ui, UI_DELETE, 0, 0, "");
+        return;
+    }
+    bool continued = n && line[n - 1] == '\\';
+    size_t valid_n;
+    char *valid = text_valid(line, continued ? n - 1 : n, &valid_n);
+    buf_add(&p->message, valid, valid_n);
+    free(valid);
+    if (continued) {
+        buf_str(&p->message, "\n");
+        return;
+    }
+    if (p->message.s[strspn(p->message.s, " \t\n")])
+        command_line(ui, p->message.s);
+    buf_clear(&p->message);
+}
+
+static void end_input(struct ui *ui)
+{
+    ui->lines->ended = true;
+    tty_listen(false);
+    ui_emit(ui, UI_QUIT, 0, 0, "");
+}
+
+void plain_read(struct ui *ui)
+{
+    struct plain *p = ui->lines;
+    struct pollfd ready = {STDIN_FILENO, POLLIN, 0};
+    char block[4096];
+    bool took = false;
+    while (!p->ended && poll(&ready, 1, 0) > 0) {
+        ssize_t n = read(STDIN_FILENO, block, sizeof block);
+        if (n <= 0) {
+            end_input(ui);
+            break;
+        }
+        buf_add(&p->typed, block, (size_t)n);
+    }
+    for (char *end; p->typed.n && (end = memchr(p->typed.s, '\n', p->typed.n));) {
+        size_t n = (size_t)(end - p->typed.s);
+        take_line(ui, p->typed.s, n);
+        buf_remove(&p->typed, 0, n + 1);
+        took = true;
+    }
+    if (took)
+        plain_prompt(ui);
+}
+
+/* ---- output ---- */
+
+static void print_header(struct ui *ui, enum ui_role role, int64_t time_ms)
+{
+    char when[40] = "", line[64];
+    if (time_ms)
+        status_time(time_ms, ui_wall_ms(), when, sizeof when);
+    snprintf(line, sizeof line, "%s%s%s:\n", role == UI_PERSON ? "you" : "chinwag", *when ? " " : "", when);
+    end_line(ui);
+    print(ui, line, strlen(line));
+}
+
+void plain_show(struct ui *ui)
+{
+    if (*ui->title) {
+        char line[256];
+        snprintf(line, sizeof line, "Conversation: %s", ui->title);
+        plain_say(ui, line);
+    } else {
+        plain_say(ui, "New conversation");
+    }
+    plain_prompt(ui);
+}
+
+void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms)
+{
+    if (role == UI_PERSON && ui->awaiting)
+        return; /* it stands where it was typed */
+    if (role != UI_NOTICE)
+        print_header(ui, role, time_ms);
+    end_line(ui);
+    print(ui, text, n);
+    if (role == UI_MODEL_ANSWER && !n)
+        return;
+    end_line(ui);
+    plain_prompt(ui);
+}
+
+void plain_append(struct ui *ui, const char *piece, size_t n)
+{
+    print(ui, piece, n);
+}
+
+void plain_finish(struct ui *ui, const char *footnote)
+{
+    end_line(ui);
+    if (footnote && *footnote)
+        plain_say(ui, footnote);
+    ui->status.activity = UI_IDLE;
+    plain_prompt(ui);
+}
+
+void plain_status(struct ui *ui, enum ui_activity before)
+{
+    char line[160];
+    enum ui_activity now = ui->status.activity;
+    if (now == before)
+        return;
+    if (now == UI_LOADING || now == UI_SUMMARIZING) {
+        plain_say(ui, now == UI_LOADING ? "loading the model" : "summarizing earlier messages");
+    } else if (before == UI_LOADING && *ui->status.model) {
+        snprintf(line, sizeof line, "%s is ready", ui->status.model);
+        plain_say(ui, line);
+        plain_prompt(ui);
+    }
+}
+
+void plain_conversations(struct ui *ui)
+{
+    const struct conversations *c = &ui->conversations;
+    plain_say(ui, c->found ? "Found:" : "Conversations (/open NUMBER):");
+    for (size_t i = 0; i < c->n; i++) {
+        char age[32], line[600];
+        status_age(c->v[i].updated_ms, ui_wall_ms(), age, sizeof age);
+        snprintf(line, sizeof line, "%zu. %s, %s%s%s", i + 1, *c->v[i].title ? c->v[i].title : "untitled", age,
+                 c->v[i].detail ? ": " : "", c->v[i].detail ? c->v[i].detail : "");
+        plain_say(ui, line);
+    }
+    if (!c->n)
+        plain_say(ui, "none");
+    plain_prompt(ui);
+}
+
+void plain_settings(struct ui *ui)
+{
+    for (size_t i = 0; i < ui->settings.n; i++) {
+        const struct setting *s = &ui->settings.v[i];
+        struct buf line = {0};
+        if (s->text)
+            buf_printf(&line, "%s: %s (%s)", s->name, s->text, s->help);
+        else
+            buf_printf(&line, "%s: %.*f, from %.*f to %.*f (%s)", s->name, s->decimals, s->value, s->decimals, s->min,
+                       s->decimals, s->max, s->help);
+        plain_say(ui, line.s);
+        buf_free(&line);
+    }
+}
+
+void plain_help(struct ui *ui)
+{
+    struct lines l = {0};
+    help_layout(HELP_WIDTH, &l);
+    for (size_t i = 0; i < l.n; i++) {
+        print(ui, l.text + l.v[i].text, l.v[i].len);
+        print(ui, "\n", 1);
+    }
+    lines_free(&l);
+    ui->help = false;
+}

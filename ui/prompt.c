@@ -1,0 +1,216 @@
+/* prompt.c - the question asked in the draft's place or in a panel's row; see state.h. */
+#include "state.h"
+
+#include "screen.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HISTORY_SHOWN 64
+
+bool prompt_in_panel(const struct ui *ui)
+{
+    switch (ui->prompt.kind) {
+    case PROMPT_VALUE:
+    case PROMPT_FILTER: return true;
+    case PROMPT_RENAME:
+    case PROMPT_DELETE: return ui->focus == FOCUS_CONVERSATIONS;
+    default: return false;
+    }
+}
+
+const char *prompt_label(const struct ui *ui)
+{
+    static const char *const labels[] = {
+        [PROMPT_SEARCH] = "search all: ",
+        [PROMPT_FIND] = "find: ",
+        [PROMPT_HISTORY] = "earlier prompts: ",
+        [PROMPT_MODEL] = "model file: ",
+        [PROMPT_RENAME] = "title: ",
+        [PROMPT_DELETE] = "delete this conversation? y/n ",
+        [PROMPT_TEXT] = "",
+        [PROMPT_FILTER] = "/",
+    };
+    if (ui->prompt.kind == PROMPT_VALUE || ui->prompt.kind == PROMPT_NONE)
+        return "> ";
+    return labels[ui->prompt.kind];
+}
+
+void prompt_open(struct ui *ui, enum prompt_kind kind, const char *text)
+{
+    if (ui->plain) /* lines are read one by one; nothing can be asked in between */
+        kind = kind == PROMPT_DELETE ? kind : PROMPT_NONE;
+    ui->prompt.kind = kind;
+    ui->prompt.target_id = 0;
+    ui->prompt.selected = 0;
+    ui->prompt.moving = false;
+    draft_set(&ui->prompt.draft, text);
+    if (ui->plain)
+        plain_say(ui, kind == PROMPT_DELETE ? prompt_label(ui) : "this command needs an argument: see /help");
+    else if (kind == PROMPT_FIND || kind == PROMPT_HISTORY)
+        prompt_changed(ui);
+}
+
+void prompt_close(struct ui *ui)
+{
+    if (ui->prompt.kind == PROMPT_FILTER)
+        buf_clear(&ui->conversations.filter);
+    ui->prompt.kind = PROMPT_NONE;
+    draft_set(&ui->prompt.draft, "");
+}
+
+/* ---- finding in this conversation ---- */
+
+static void find(struct ui *ui, int direction)
+{
+    const char *needle = draft_text(&ui->prompt.draft);
+    if (!*needle) {
+        transcript_find_clear(&ui->transcript);
+        return;
+    }
+    transcript_find(&ui->transcript, needle, direction, NULL);
+}
+
+static bool find_key(struct ui *ui, int key)
+{
+    bool moving = ui->prompt.moving;
+    int direction = key == KEYS_ENTER || key == KEYS_UP || (moving && key == 'n') ? -1
+                    : key == KEYS_DOWN || (moving && key == 'N')                  ? 1
+                                                                                  : 0;
+    if (direction) {
+        find(ui, direction);
+        ui->prompt.moving = key == KEYS_ENTER || moving;
+        return true;
+    }
+    ui->prompt.moving = false;
+    return false;
+}
+
+/* ---- earlier prompts ---- */
+
+size_t prompt_history(const struct ui *ui, const char **out, size_t cap)
+{
+    const char *needle = draft_text(&ui->prompt.draft);
+    size_t n = 0, start, end;
+    for (size_t i = ui->history.n; i-- && n < cap;) {
+        const char *text = ui->history.v[i];
+        if (!*needle || text_find(text, strlen(text), needle, strlen(needle), 0, &start, &end))
+            out[n++] = text;
+    }
+    return n;
+}
+
+static bool history_key(struct ui *ui, int key)
+{
+    const char *found[HISTORY_SHOWN];
+    size_t n = prompt_history(ui, found, HISTORY_SHOWN), *at = &ui->prompt.selected;
+    switch (key) {
+    case KEY_CTRL('R'):
+    case KEYS_UP: *at += *at + 1 < n; return true;
+    case KEYS_DOWN: *at -= *at > 0; return true;
+    case KEYS_ENTER:
+    case KEYS_TAB:
+        if (*at < n)
+            draft_set(&ui->draft, found[*at]);
+        prompt_close(ui);
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- answers ---- */
+
+static void delete_key(struct ui *ui, int key)
+{
+    int64_t id = ui->prompt.target_id;
+    prompt_close(ui);
+    if (key == 'y' || key == 'Y')
+        ui_emit(ui, UI_DELETE, id, 0, "");
+}
+
+static void take_value(struct ui *ui)
+{
+    char *end;
+    const char *text = draft_text(&ui->prompt.draft);
+    double value = strtod(text, &end);
+    if (end != text && value == value && ui->prompt.row < ui->settings.n)
+        command_set(ui, ui->prompt.row, value);
+}
+
+static void take_text(struct ui *ui)
+{
+    if (ui->prompt.row >= ui->settings.n)
+        return;
+    struct setting *s = &ui->settings.v[ui->prompt.row];
+    free(s->text);
+    s->text = mem_strdup(draft_text(&ui->prompt.draft));
+    ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, s->text);
+}
+
+static void take_answer(struct ui *ui)
+{
+    struct prompt *p = &ui->prompt;
+    const char *text = draft_text(&p->draft);
+    static const struct {
+        enum prompt_kind kind;
+        enum ui_event_type type;
+    } plain_events[] = {{PROMPT_SEARCH, UI_SEARCH}, {PROMPT_MODEL, UI_MODEL}, {PROMPT_RENAME, UI_RENAME}};
+    for (size_t i = 0; i < sizeof plain_events / sizeof *plain_events; i++)
+        if (plain_events[i].kind == p->kind && *text)
+            ui_emit(ui, plain_events[i].type, p->target_id, 0, text);
+    if (p->kind == PROMPT_VALUE)
+        take_value(ui);
+    else if (p->kind == PROMPT_TEXT)
+        take_text(ui);
+    if (p->kind == PROMPT_FILTER)
+        p->kind = PROMPT_NONE; /* what is filtered stays so */
+    prompt_close(ui);
+}
+
+void prompt_changed(struct ui *ui)
+{
+    switch (ui->prompt.kind) {
+    case PROMPT_FIND: find(ui, 0); break;
+    case PROMPT_FILTER:
+        buf_set(&ui->conversations.filter, draft_text(&ui->prompt.draft), ui->prompt.draft.text.n);
+        ui->conversations.selected = ui->conversations.top = 0;
+        break;
+    case PROMPT_HISTORY: ui->prompt.selected = 0; break;
+    default: break;
+    }
+}
+
+void prompt_key(struct ui *ui, int key)
+{
+    struct prompt *p = &ui->prompt;
+    enum action action = action_of_key(key);
+    if (p->kind == PROMPT_DELETE) {
+        delete_key(ui, key);
+        return;
+    }
+    if ((p->kind == PROMPT_FIND && find_key(ui, key)) || (p->kind == PROMPT_HISTORY && history_key(ui, key)))
+        return;
+    if (p->kind == PROMPT_FILTER && (action == ACTION_UP || action == ACTION_DOWN)) {
+        panel_key(ui, action == ACTION_UP ? KEYS_UP : KEYS_DOWN);
+        return;
+    }
+    if (action == ACTION_SEND) {
+        bool opens = p->kind == PROMPT_FILTER;
+        take_answer(ui);
+        if (opens)
+            panel_key(ui, KEYS_ENTER);
+    } else if (action == ACTION_NEWLINE && p->kind == PROMPT_TEXT) {
+        draft_insert(&p->draft, "\n", 1);
+    } else if ((action == ACTION_UP || action == ACTION_DOWN) && p->kind == PROMPT_TEXT) {
+        draft_vertical(&p->draft, action == ACTION_UP ? -1 : 1, draw_draft_width(ui));
+    } else if (action == ACTION_PAGE_UP || action == ACTION_PAGE_DOWN) {
+        command_do(ui, action, "");
+    } else if (p->kind == PROMPT_VALUE && (key == KEYS_UP || key == KEYS_DOWN)) {
+        take_answer(ui);
+        panel_key(ui, key);
+    } else if (input_edit(&p->draft, key)) {
+        prompt_changed(ui);
+    }
+}

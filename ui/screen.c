@@ -1,0 +1,279 @@
+/* screen.c - see screen.h */
+#include "screen.h"
+
+#include "mem.h"
+#include "text.h"
+#include "tty.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <term.h>
+#undef lines /* macros of <term.h> */
+#undef columns
+
+#define ESCAPE_DELAY_MS 25 /* between Esc the key and the first byte of a sequence */
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define MOUSE_OFF "\033[?1006l\033[?1002l\033[?1000l"
+
+static bool open_now, colours;
+
+/* ---- looks ---- */
+
+/* Of each colour role: colour (-1 the terminal's own) and attributes, and attributes for screens without colour. */
+static const struct {
+    enum style role;
+    short foreground, background;
+    attr_t with_colour, without;
+} looks[] = {
+    {STYLE_CODE, COLOR_CYAN, -1, 0, 0},
+    {STYLE_HEADING, COLOR_MAGENTA, -1, 0, A_UNDERLINE},
+    {STYLE_LINK, COLOR_CYAN, -1, A_UNDERLINE, A_UNDERLINE},
+    {STYLE_QUOTE, COLOR_GREEN, -1, 0, A_DIM},
+    {STYLE_PERSON, COLOR_CYAN, -1, A_BOLD, A_BOLD},
+    {STYLE_MODEL, COLOR_GREEN, -1, A_BOLD, A_BOLD},
+    {STYLE_NOTICE, COLOR_YELLOW, -1, 0, A_DIM},
+    {STYLE_WARNING, COLOR_RED, -1, A_BOLD, A_BOLD},
+    {STYLE_MATCH, COLOR_BLACK, COLOR_YELLOW, 0, A_REVERSE},
+    {STYLE_CURRENT_MATCH, COLOR_BLACK, COLOR_GREEN, A_BOLD, A_REVERSE | A_BOLD},
+};
+
+static const struct {
+    enum style style;
+    attr_t attribute;
+} attributes[] = {
+    {STYLE_BOLD, A_BOLD},     {STYLE_UNDERLINE, A_UNDERLINE}, {STYLE_REVERSE, A_REVERSE},
+    {STYLE_DIM, A_DIM},       {STYLE_STRIKE, A_DIM},
+#ifdef A_ITALIC
+    {STYLE_ITALIC, A_ITALIC},
+#endif
+};
+
+static void init_colours(void)
+{
+    const char *no_colour = getenv("NO_COLOR"); /* no-color.org: set and not empty */
+    if ((no_colour && *no_colour) || !has_colors() || start_color() == ERR || use_default_colors() == ERR)
+        return;
+    colours = true;
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        init_pair((short)(looks[i].role >> 8), looks[i].foreground, looks[i].background);
+}
+
+static void set_style(unsigned style)
+{
+    attr_t attr = A_NORMAL;
+    short pair = 0;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (style & (unsigned)attributes[i].style)
+            attr |= attributes[i].attribute;
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if ((style & STYLE_ROLE) == (unsigned)looks[i].role) {
+            attr |= colours ? looks[i].with_colour : looks[i].without;
+            pair = colours ? (short)(looks[i].role >> 8) : 0;
+        }
+    attr_set(attr, pair, NULL);
+}
+
+/* ---- taking and giving back ---- */
+
+/* Appends a capability without its padding, which only old hardware needs. */
+static void add_capability(struct buf *b, const char *name)
+{
+    const char *s = tigetstr(name);
+    if (!s || s == (char *)-1)
+        return;
+    while (*s) {
+        if (s[0] == '$' && s[1] == '<' && strchr(s, '>'))
+            s = strchr(s, '>') + 1;
+        else
+            buf_add(b, s++, 1);
+    }
+}
+
+static void arm_restore(void)
+{
+    static const char *const capabilities[] = {"rmkx", "sgr0", "op", "cnorm", "rmcup"};
+    struct buf b = {0};
+    buf_str(&b, PASTE_OFF MOUSE_OFF);
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+        add_capability(&b, capabilities[i]);
+    buf_str(&b, "\r");
+    tty_set_restore(b.s);
+    buf_free(&b);
+}
+
+static bool use_locale(char *err, size_t cap)
+{
+    setlocale(LC_ALL, "");
+    if (!strcmp(nl_langinfo(CODESET), "UTF-8"))
+        return true;
+    /* Over ssh the language is often unset; the terminal is a UTF-8 one all the same. */
+    if (setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "en_US.UTF-8"))
+        return true;
+    snprintf(err, cap, "no UTF-8 locale: set LANG, for instance to C.UTF-8");
+    return false;
+}
+
+bool screen_open(char *err, size_t cap)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        snprintf(err, cap, "no terminal here: use -p \"question\", or CHINWAG_PLAIN=1");
+        return false;
+    }
+    if (!use_locale(err, cap))
+        return false;
+    int error;
+    if (setupterm(NULL, STDOUT_FILENO, &error) == ERR) {
+        snprintf(err, cap, "terminal type \"%s\" is unknown: set TERM, for instance to xterm, or CHINWAG_PLAIN=1",
+                 term ? term : "");
+        return false;
+    }
+    tty_save();
+    set_escdelay(ESCAPE_DELAY_MS);
+    use_tioctl(TRUE);
+    initscr();
+    arm_restore();
+    raw();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    scrollok(stdscr, FALSE);
+    leaveok(stdscr, FALSE);
+    mouseinterval(0);
+    init_colours();
+    keys_init();
+    open_now = true;
+    return true;
+}
+
+void screen_close(void)
+{
+    if (!open_now)
+        return;
+    open_now = false;
+    screen_leave();
+    tty_forget();
+}
+
+void screen_modes(bool mouse)
+{
+    mousemask(0, NULL);
+    if (mouse)
+        mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    tty_write(PASTE_ON, strlen(PASTE_ON));
+}
+
+void screen_leave(void)
+{
+    mousemask(0, NULL);
+    tty_write(PASTE_OFF, strlen(PASTE_OFF));
+    endwin();
+}
+
+void screen_return(bool mouse)
+{
+    reset_prog_mode();
+    screen_resized();
+    clearok(curscr, TRUE);
+    refresh();
+    screen_modes(mouse);
+}
+
+/* ---- drawing ---- */
+
+int screen_rows(void)
+{
+    return LINES;
+}
+
+int screen_columns(void)
+{
+    return COLS;
+}
+
+void screen_begin(void)
+{
+    attr_set(A_NORMAL, 0, NULL);
+    erase();
+}
+
+int screen_text(int y, int x, int width, const char *s, size_t n, unsigned style)
+{
+    int used = 0;
+    if (y < 0 || y >= LINES || x < 0 || x >= COLS)
+        return 0;
+    if (width > COLS - x)
+        width = COLS - x;
+    size_t fit = text_fit(s, n, width, &used);
+    if (!fit)
+        return 0;
+    set_style(style);
+    mvaddnstr(y, x, s, (int)fit);
+    return used;
+}
+
+int screen_line(int y, int x, int width, const struct lines *l, const struct line *line, unsigned extra_style)
+{
+    int used = 0;
+    for (size_t i = 0; i < line->n_spans && used < width; i++) {
+        const struct span *s = &l->spans[line->span + i];
+        used += screen_text(y, x + used, width - used, l->text + s->start, s->len, s->style | extra_style);
+    }
+    return used;
+}
+
+void screen_fill(int y, int x, int width, const char *character, unsigned style)
+{
+    for (int i = 0; i < width; i++)
+        screen_text(y, x + i, 1, character, strlen(character), style);
+}
+
+void screen_end(int caret_y, int caret_x, bool caret)
+{
+    curs_set(caret ? 1 : 0);
+    move(caret_y < LINES ? caret_y : LINES - 1, caret_x < COLS ? caret_x : COLS - 1);
+    wnoutrefresh(stdscr);
+    doupdate();
+}
+
+void screen_redraw(void)
+{
+    clearok(curscr, TRUE);
+}
+
+void screen_resized(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col &&
+        (size.ws_row != LINES || size.ws_col != COLS))
+        resizeterm(size.ws_row, size.ws_col);
+}
+
+/* ---- clipboard ---- */
+
+void screen_copy(const char *s, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct buf b = {0};
+    buf_str(&b, "\033]52;c;");
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned have = n - i < 3 ? (unsigned)(n - i) : 3, v = 0;
+        for (unsigned k = 0; k < 3; k++)
+            v = v << 8 | (k < have ? (unsigned char)s[i + k] : 0);
+        char out[4] = {digits[v >> 18], digits[v >> 12 & 63], have > 1 ? digits[v >> 6 & 63] : '=',
+                       have > 2 ? digits[v & 63] : '='};
+        buf_add(&b, out, 4);
+    }
+    buf_str(&b, "\a");
+    tty_write(b.s, b.n);
+    buf_free(&b);
+}

@@ -1,0 +1,43 @@
+/*
+ * screen.h - curses: taking the terminal, drawing styled text, reading keys. Only screen.c and keys.c include it.
+ *
+ * There is one terminal, so there are no objects. Drawing goes into curses' own copy of the screen, which sends only what
+ * differs; nothing is sent before screen_end.
+ */
+#ifndef UI_SCREEN_H
+#define UI_SCREEN_H
+
+#include "keycodes.h"
+#include "lines.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool screen_open(char *err, size_t cap);
+void screen_close(void);
+
+int screen_rows(void);
+int screen_columns(void);
+
+void screen_begin(void); /* an empty screen */
+/* Draws clean text, at most width cells; returns the cells drawn. Nothing is drawn outside the screen. */
+int screen_text(int y, int x, int width, const char *s, size_t n, unsigned style);
+int screen_line(int y, int x, int width, const struct lines *l, const struct line *line, unsigned extra_style);
+void screen_fill(int y, int x, int width, const char *character, unsigned style);
+void screen_end(int caret_y, int caret_x, bool caret); /* sends it; the cursor stands at the caret */
+
+void screen_redraw(void);                  /* all of it anew, next time */
+void screen_resized(void);                 /* takes the terminal's present size */
+void screen_modes(bool mouse);             /* sends the modes again: after SIGCONT, or when the mouse changes */
+void screen_leave(void);                   /* the terminal is another program's ... */
+void screen_return(bool mouse);            /* ... and ours again */
+void screen_copy(const char *s, size_t n); /* to the clipboard, by OSC 52 */
+
+/* keys.c */
+#define KEYS_PASTE_BEGIN (KEYS_SPECIAL + 0x200)
+#define KEYS_PASTE_END (KEYS_SPECIAL + 0x201)
+#define KEYS_UNKNOWN (KEYS_SPECIAL + 0x202) /* a sequence nobody knows */
+void keys_init(void);
+int keys_read(void); /* the next key, KEYS_NONE if none has arrived; never waits longer than ESCDELAY */
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * state.h - what the screen knows: shared by the files that make it up (ui.c the contract, input.c keys, commands.c what they
+ * do, draw.c the picture, panels.c, editor.c, plain.c). Nothing outside this room includes it.
+ */
+#ifndef UI_STATE_H
+#define UI_STATE_H
+
+#include "actions.h"
+#include "draft.h"
+#include "keycodes.h"
+#include "mem.h"
+#include "paste.h"
+#include "transcript.h"
+#include "ui.h"
+
+#include <sys/types.h>
+
+#define MIN_COLUMNS 24
+#define MIN_ROWS 6
+#define BESIDE_COLUMNS 100 /* from here on a panel stands beside the transcript */
+#define CONVERSATIONS_WIDTH 34
+#define SETTINGS_WIDTH 38
+#define FLASH_MS 4000
+#define FRAME_MS 16
+#define PENDING_ID INT64_MIN /* the entry that says an answer is coming */
+
+/* The question asked where the draft is (or in a panel's row): its own small editor. */
+enum prompt_kind {
+    PROMPT_NONE,
+    PROMPT_SEARCH,  /* all conversations */
+    PROMPT_FIND,    /* this one */
+    PROMPT_HISTORY, /* earlier prompts */
+    PROMPT_MODEL,
+    PROMPT_RENAME, /* target_id; in its row of the panel if that has the focus */
+    PROMPT_DELETE, /* target_id; y or n */
+    PROMPT_VALUE,  /* setting `row`, in its row of the panel */
+    PROMPT_TEXT,   /* text setting `row` */
+    PROMPT_FILTER, /* of the conversation list, in the panel */
+};
+
+struct prompt {
+    enum prompt_kind kind;
+    struct draft draft;
+    int64_t target_id;
+    size_t row;
+    size_t selected; /* PROMPT_HISTORY: of the matches, newest first */
+    bool moving;     /* PROMPT_FIND: n and N move */
+};
+
+enum focus { FOCUS_DRAFT, FOCUS_CONVERSATIONS, FOCUS_SETTINGS };
+
+struct conversation {
+    int64_t id, updated_ms;
+    char *title, *detail; /* clean; detail may be NULL */
+};
+
+struct conversations {
+    bool open;
+    struct conversation *v;
+    size_t n, cap;
+    bool known;  /* a list was given */
+    bool found;  /* they are search results ... */
+    char *query; /* ... of this */
+    struct buf filter;
+    size_t selected, top; /* among those the filter lets through */
+};
+
+struct setting {
+    char *name, *help, *text; /* text: NULL for numbers; raw */
+    double min, max, step, value;
+    int decimals;
+};
+
+struct settings {
+    bool open;
+    struct setting *v;
+    size_t n;
+    size_t selected;
+};
+
+struct event {
+    enum ui_event_type type;
+    int64_t id;
+    double value;
+    char *text;
+};
+
+struct ui {
+    bool plain;          /* lines only, no curses */
+    struct plain *lines; /* its state */
+
+    int64_t conversation;
+    char *title; /* clean */
+    struct transcript transcript;
+    struct ui_status status;
+    bool awaiting;       /* a message was sent, nothing of its answer is here */
+    bool awaiting_taken; /* ... and the caller knows of it */
+
+    struct draft draft;
+    struct history history;
+    struct prompt prompt;
+    struct paste paste;
+    struct buf pasted;   /* gathered from the keys of one reading */
+    char completing[80]; /* beginning that Tab is going through the completions of; "" = none */
+    size_t completion;   /* the one shown */
+
+    enum focus focus;
+    struct conversations conversations;
+    struct settings settings;
+    bool help;
+    long help_top;
+
+    char *flash; /* NULL: none */
+    int64_t flash_until;
+    int64_t quit_asked; /* when Ctrl-C asked for a second one */
+    bool mouse;
+
+    pid_t editor; /* 0: none runs */
+    char *editor_file;
+
+    bool dirty; /* something is to be drawn */
+    int64_t drawn_ms;
+    unsigned frame; /* of the spinner */
+    int64_t frame_ms;
+    bool hung_up;
+
+    struct event *events;
+    size_t n_events, cap_events, next_event;
+    char *event_text; /* of the event handed out last */
+};
+
+/* ---- ui.c ---- */
+void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text);
+void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
+void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool ui_answering(const struct ui *ui); /* an answer or a summary is under way */
+bool ui_animated(const struct ui *ui);
+int64_t ui_wall_ms(void);
+
+/* ---- commands.c ---- */
+void command_do(struct ui *ui, enum action action, const char *argument);
+void command_enter(struct ui *ui);                  /* Enter on the draft */
+bool command_line(struct ui *ui, const char *text); /* the same; false if it was refused and should be kept */
+void command_complete(struct ui *ui, int direction);
+bool command_close_innermost(struct ui *ui); /* false: nothing was open */
+void command_set(struct ui *ui, size_t setting, double value);
+
+/* The completions of the draft as it is; returns how many. */
+struct completion {
+    const char *name, *help;
+};
+size_t command_completions(const struct ui *ui, struct completion *out, size_t cap);
+
+/* ---- input.c ---- */
+void input_key(struct ui *ui, int key);
+bool input_edit(struct draft *d, int key); /* an editing key or a character; false: neither */
+void input_paste(struct ui *ui, const char *s, size_t n);
+
+/* ---- prompt.c ---- */
+void prompt_open(struct ui *ui, enum prompt_kind kind, const char *text);
+void prompt_close(struct ui *ui);
+void prompt_key(struct ui *ui, int key);
+void prompt_changed(struct ui *ui); /* its text is another */
+const char *prompt_label(const struct ui *ui);
+bool prompt_in_panel(const struct ui *ui);
+/* The history entries that match, newest first. */
+size_t prompt_history(const struct ui *ui, const char **out, size_t cap);
+
+/* ---- panels.c ---- */
+void panel_open(struct ui *ui, enum focus which);
+void panel_toggle(struct ui *ui, enum focus which);
+void panel_close(struct ui *ui, enum focus which);
+bool panel_key(struct ui *ui, int key); /* false: not one of the panel's keys */
+void panel_draw(struct ui *ui, enum focus which, int y, int x, int height, int width, int *caret_y, int *caret_x);
+size_t panel_visible(const struct ui *ui, size_t *out, size_t cap); /* indices the filter lets through */
+const struct conversation *panel_selected(const struct ui *ui);
+void panel_set_list(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n);
+void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
+void panel_free(struct ui *ui);
+
+/* ---- draw.c ---- */
+void draw(struct ui *ui);
+void draw_measure(struct ui *ui); /* gives the transcript its size */
+int draw_draft_width(const struct ui *ui);
+
+/* ---- editor.c ---- */
+void editor_start(struct ui *ui);
+void editor_check(struct ui *ui); /* takes the draft back when the editor has ended */
+void editor_abandon(struct ui *ui);
+
+/* ---- plain.c ---- */
+bool plain_open(struct ui *ui, char *err, size_t cap);
+void plain_close(struct ui *ui);
+void plain_read(struct ui *ui);
+void plain_show(struct ui *ui); /* a conversation's name */
+void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms);
+void plain_append(struct ui *ui, const char *piece, size_t n);
+void plain_finish(struct ui *ui, const char *footnote);
+void plain_say(struct ui *ui, const char *text); /* a line of the program's own */
+void plain_status(struct ui *ui, enum ui_activity before);
+void plain_conversations(struct ui *ui);
+void plain_settings(struct ui *ui);
+void plain_help(struct ui *ui);
+void plain_prompt(struct ui *ui);
+
+#endif

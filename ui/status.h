@@ -1,0 +1,30 @@
+/*
+ * status.h - the line at the bottom and the words for what is going on. Pure functions, no curses.
+ */
+#ifndef UI_STATUS_H
+#define UI_STATUS_H
+
+#include "lines.h"
+#include "ui.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STATUS_SPIN_MS 120
+
+/* "reading 43 %"; "" when idle. awaiting: a message was sent and nothing came yet. */
+void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t cap);
+const char *status_spinner(unsigned frame); /* one cell */
+
+/* One line of at most width cells: what matters least is left out until it fits. */
+void status_layout(const struct ui_status *s, int width, struct lines *out);
+
+/* A bar of `cells` cells: a full one for each part used, a lighter one for a part begun. */
+void status_bar(double fraction, int cells, char *out, size_t cap);
+
+/* "14:02" today, "Mon 14:02" within a week, else "2026-03-12 14:02". */
+void status_time(int64_t time_ms, int64_t now_ms, char *out, size_t cap);
+/* "now", "5 min", "3 h", "yesterday", "Mon", "12 Mar", "2025-03-12". */
+void status_age(int64_t time_ms, int64_t now_ms, char *out, size_t cap);
+
+#endif

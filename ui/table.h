@@ -1,0 +1,32 @@
+/*
+ * table.h - a table of flows laid out in aligned columns. Pure functions, no curses.
+ */
+#ifndef UI_TABLE_H
+#define UI_TABLE_H
+
+#include "lines.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum table_align { TABLE_LEFT, TABLE_CENTER, TABLE_RIGHT };
+
+struct table {
+    size_t n_columns;
+    enum table_align *align; /* of each column */
+    struct flow *cells;      /* row by row; the first row is the head */
+    size_t n_cells, cap_cells;
+};
+
+struct flow *table_add(struct table *t); /* the next cell, empty, valid until the next call */
+void table_free(struct table *t);
+
+/* Widths for columns that would like `natural` cells so that they and the separators (3 each) fit into width: the
+ * widest give way first. */
+void table_widths(const int *natural, size_t n, int width, int *out);
+
+/* Lays the table out in width cells; begin is called at the beginning of every line to put its margin. */
+void table_layout(const struct table *t, int width, bool ascii, void (*begin)(void *ctx), void *ctx,
+                  struct lines *out);
+
+#endif

@@ -1,0 +1,349 @@
+/* text.c - see text.h */
+#include "text.h"
+
+#include "mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unictype.h>
+#include <unigbrk.h>
+#include <unistr.h>
+#include <uniwbrk.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#define REPLACEMENT 0xfffdu
+#define DOTTED_CIRCLE 0x25ccu
+#define TAB_STOP 4
+#define CELL_MARKS 4 /* combining characters a cchar_t holds beside the base, CCHARW_MAX - 1 */
+
+static const uint8_t *u8(const char *s)
+{
+    return (const uint8_t *)s;
+}
+
+size_t text_decode(const char *s, size_t n, uint32_t *cp)
+{
+    ucs4_t c;
+    int length = u8_mbtouc(&c, u8(s), n);
+    *cp = c;
+    return length > 0 ? (size_t)length : 1;
+}
+
+size_t text_encode(uint32_t cp, char out[4])
+{
+    int n = u8_uctomb((uint8_t *)out, cp, 4);
+    if (n <= 0)
+        n = u8_uctomb((uint8_t *)out, REPLACEMENT, 4);
+    return (size_t)n;
+}
+
+/* ---- cleaning ---- */
+
+struct cleaner {
+    struct buf text;
+    uint32_t *origin;
+    size_t origin_cap;
+    int column;      /* of the line, for tabs */
+    int marks;       /* on the present cell; -1: there is no cell they could stand on */
+    bool emoji_base; /* the last code point may carry a skin tone */
+};
+
+static void put(struct cleaner *c, uint32_t cp, size_t origin)
+{
+    char bytes[4];
+    size_t n = text_encode(cp, bytes);
+    c->origin = mem_grow(c->origin, &c->origin_cap, c->text.n + n + 1, sizeof *c->origin);
+    for (size_t i = 0; i < n; i++)
+        c->origin[c->text.n + i] = (uint32_t)origin;
+    buf_add(&c->text, bytes, n);
+}
+
+static void put_newline(struct cleaner *c, size_t origin)
+{
+    put(c, '\n', origin);
+    c->column = 0;
+    c->marks = -1;
+}
+
+/* Invisible code points that terminals and wcwidth disagree on, or that reorder text. */
+static bool is_dropped(uint32_t cp, bool emoji_base)
+{
+    if ((cp >= 0xfe00 && cp <= 0xfe0f) || (cp >= 0xe0100 && cp <= 0xe01ef) || cp == 0xad)
+        return true;
+    if (cp >= 0x1f3fb && cp <= 0x1f3ff && emoji_base)
+        return true;
+    /* Format characters with a shape of their own (Arabic number signs) have a width and stay. */
+    return uc_is_general_category(cp, UC_FORMAT) && wcwidth((wchar_t)cp) <= 0;
+}
+
+static uint32_t visible(uint32_t cp)
+{
+    if (cp < 0x20)
+        return 0x2400 + cp;
+    if (cp == 0x7f)
+        return 0x2421;
+    return wcwidth((wchar_t)cp) < 0 ? REPLACEMENT : cp;
+}
+
+static void put_character(struct cleaner *c, uint32_t cp, size_t origin)
+{
+    if (is_dropped(cp, c->emoji_base))
+        return;
+    c->emoji_base = uc_is_property_emoji_modifier_base(cp);
+    cp = visible(cp);
+    int width = wcwidth((wchar_t)cp);
+    if (width > 0) {
+        put(c, cp, origin);
+        c->column += width;
+        c->marks = 0;
+        return;
+    }
+    if (c->marks < 0) {
+        put(c, DOTTED_CIRCLE, origin);
+        c->column++;
+        c->marks = 0;
+    }
+    if (c->marks++ < CELL_MARKS)
+        put(c, cp, origin);
+}
+
+void text_clean(const char *s, size_t n, struct cleaned *out)
+{
+    struct cleaner c = {.marks = -1};
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        size_t length = text_decode(s + i, n - i, &cp);
+        if (cp == '\r' && i + 1 < n && s[i + 1] == '\n')
+            ; /* the newline follows */
+        else if (cp == '\n' || cp == 0x2028 || cp == 0x2029)
+            put_newline(&c, i);
+        else if (cp == '\t')
+            do
+                put_character(&c, ' ', i);
+            while (c.column % TAB_STOP);
+        else
+            put_character(&c, cp, i);
+        i += length;
+    }
+    buf_add(&c.text, "", 0);
+    c.origin = mem_grow(c.origin, &c.origin_cap, c.text.n + 1, sizeof *c.origin);
+    c.origin[c.text.n] = (uint32_t)n;
+    *out = (struct cleaned){c.text.s, c.origin, c.text.n};
+}
+
+void cleaned_free(struct cleaned *c)
+{
+    free(c->s);
+    free(c->origin);
+    *c = (struct cleaned){0};
+}
+
+char *text_clean_string(const char *s, size_t n, bool one_line)
+{
+    struct cleaned c;
+    text_clean(s, n, &c);
+    for (size_t i = 0; one_line && i < c.n; i++)
+        if (c.s[i] == '\n')
+            c.s[i] = ' ';
+    free(c.origin);
+    return c.s;
+}
+
+/* ---- width ---- */
+
+int text_width(const char *s, size_t n)
+{
+    int width = 0;
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        i += text_decode(s + i, n - i, &cp);
+        int w = wcwidth((wchar_t)cp);
+        width += w > 0 ? w : 0;
+    }
+    return width;
+}
+
+size_t text_cell(const char *s, size_t n, int *width)
+{
+    uint32_t cp;
+    size_t end = text_decode(s, n, &cp);
+    int w = wcwidth((wchar_t)cp);
+    *width = w > 0 ? w : 0;
+    while (end < n) {
+        size_t length = text_decode(s + end, n - end, &cp);
+        if (cp == '\n' || wcwidth((wchar_t)cp) != 0)
+            break;
+        end += length;
+    }
+    return end;
+}
+
+size_t text_fit(const char *s, size_t n, int width, int *used)
+{
+    size_t i = 0;
+    int total = 0, cell;
+    while (i < n) {
+        size_t length = text_cell(s + i, n - i, &cell);
+        if (total + cell > width)
+            break;
+        total += cell;
+        i += length;
+    }
+    if (used)
+        *used = total;
+    return i;
+}
+
+int text_ellipsis(const char *s, int width, char *out, size_t cap)
+{
+    static const char dots[] = "…";
+    size_t n = strlen(s);
+    int used = 0;
+    size_t fit = text_fit(s, n, width, &used);
+    bool cut = fit < n;
+    if (cut)
+        fit = text_fit(s, n, width > 0 ? width - 1 : 0, &used);
+    while (fit + sizeof dots > cap && fit) /* cap is met by shedding whole characters */
+        fit = text_prev(s, n, fit), cut = true;
+    used = text_width(s, fit);
+    if (fit)
+        memcpy(out, s, fit);
+    out[fit] = 0;
+    if (cut && width > 0 && fit + sizeof dots <= cap) {
+        strcpy(out + fit, dots);
+        used++;
+    }
+    return used;
+}
+
+/* ---- characters and words ---- */
+
+char *text_valid(const char *s, size_t n, size_t *out_n)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        char bytes[4];
+        size_t length = text_decode(s + i, n - i, &cp);
+        bool crlf = cp == '\r' && i + 1 < n && s[i + 1] == '\n';
+        if (cp == '\r')
+            cp = '\n';
+        bool control = (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0);
+        if (!control && !crlf)
+            buf_add(&b, bytes, text_encode(cp, bytes));
+        i += length;
+    }
+    buf_add(&b, "", 0);
+    *out_n = b.n;
+    return b.s;
+}
+
+/* Boundaries are found within one line: the algorithms want context, and a newline is a boundary of every kind. */
+struct line_span {
+    size_t start, end;
+};
+
+static struct line_span line_around(const char *s, size_t n, size_t at)
+{
+    struct line_span l = {at, at};
+    while (l.start && s[l.start - 1] != '\n')
+        l.start--;
+    while (l.end < n && s[l.end] != '\n')
+        l.end++;
+    return l;
+}
+
+typedef void boundary_fn(const uint8_t *s, size_t n, char *p);
+
+/* The nearest boundary from at within its line, in the direction given; the line's edge if there is none. */
+static size_t boundary(const char *s, size_t n, size_t at, bool forward, boundary_fn *find)
+{
+    struct line_span l = line_around(s, n, at);
+    size_t length = l.end - l.start, i = at - l.start;
+    if (!length)
+        return at;
+    char *breaks = mem_zalloc(length);
+    find(u8(s + l.start), length, breaks);
+    if (forward)
+        do
+            i++;
+        while (i < length && !breaks[i]);
+    else
+        do
+            i--;
+        while (i > 0 && !breaks[i]);
+    free(breaks);
+    return l.start + i;
+}
+
+size_t text_next(const char *s, size_t n, size_t at)
+{
+    if (at >= n)
+        return n;
+    return s[at] == '\n' ? at + 1 : boundary(s, n, at, true, u8_grapheme_breaks);
+}
+
+size_t text_prev(const char *s, size_t n, size_t at)
+{
+    if (!at)
+        return 0;
+    return s[at - 1] == '\n' ? at - 1 : boundary(s, n, at, false, u8_grapheme_breaks);
+}
+
+static bool is_word(const char *s, size_t n)
+{
+    uint32_t cp;
+    text_decode(s, n, &cp);
+    return uc_is_alnum(cp) || cp == '_' || cp > 0x2fff;
+}
+
+size_t text_word_next(const char *s, size_t n, size_t at)
+{
+    while (at < n && !is_word(s + at, n - at))
+        at = text_next(s, n, at);
+    return at < n ? boundary(s, n, at, true, u8_wordbreaks) : n;
+}
+
+size_t text_word_prev(const char *s, size_t n, size_t at)
+{
+    while (at) {
+        size_t before = text_prev(s, n, at);
+        if (is_word(s + before, n - before))
+            break;
+        at = before;
+    }
+    return at ? boundary(s, n, at, false, u8_wordbreaks) : 0;
+}
+
+/* The end of a match that begins at `at`, or 0. */
+static size_t match_end(const char *s, size_t n, const char *needle, size_t needle_n, size_t at)
+{
+    for (size_t i = 0; i < needle_n;) {
+        uint32_t a, b;
+        if (at >= n)
+            return 0;
+        i += text_decode(needle + i, needle_n - i, &a);
+        at += text_decode(s + at, n - at, &b);
+        if (a != b && towlower((wint_t)a) != towlower((wint_t)b))
+            return 0;
+    }
+    return at;
+}
+
+bool text_find(const char *s, size_t n, const char *needle, size_t needle_n, size_t from, size_t *start, size_t *end)
+{
+    if (!needle_n)
+        return false;
+    for (size_t i = from; i < n;) {
+        size_t to = match_end(s, n, needle, needle_n, i);
+        if (to) {
+            *start = i;
+            *end = to;
+            return true;
+        }
+        uint32_t cp;
+        i += text_decode(s + i, n - i, &cp);
+    }
+    return false;
+}

@@ -1,0 +1,487 @@
+/* transcript.c - see transcript.h */
+#include "transcript.h"
+
+#include "markdown.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- layout of one entry ---- */
+
+static size_t trimmed(const struct entry *e)
+{
+    size_t n = e->text.n;
+    while (n && (e->text.s[n - 1] == '\n' || e->text.s[n - 1] == ' ' || e->text.s[n - 1] == '\r'))
+        n--;
+    return n;
+}
+
+static void layout_plain(struct entry *e, int width)
+{
+    struct flow f = {0};
+    size_t n = trimmed(e);
+    if (n) {
+        flow_add_raw(&f, e->text.s, n, e->role == UI_NOTICE ? STYLE_NOTICE : 0);
+        flow_wrap(&f, width, false, "", 0, &e->lines);
+    }
+    flow_free(&f);
+}
+
+/* Lays out text[from..to) after what is there, with an empty line between. */
+static void layout_block(struct entry *e, size_t from, size_t to, const struct markdown_options *options)
+{
+    size_t before = e->lines.n;
+    if (before)
+        lines_end(&e->lines, (uint32_t)from, 0);
+    size_t with_gap = e->lines.n;
+    markdown_layout(e->text.s, from, to, options, &e->lines);
+    if (e->lines.n == with_gap)
+        lines_truncate(&e->lines, before);
+}
+
+static void layout_answer(struct entry *e, const struct markdown_options *options)
+{
+    size_t n = trimmed(e);
+    lines_truncate(&e->lines, e->closed_lines);
+    if (!e->finished) {
+        size_t closed = markdown_closed(e->text.s, e->text.n, e->closed);
+        if (closed > e->closed) {
+            layout_block(e, e->closed, closed, options);
+            e->closed = closed;
+            e->closed_lines = e->lines.n;
+        }
+    }
+    if (n > e->closed)
+        layout_block(e, e->closed, n, options);
+}
+
+static void layout(const struct transcript *t, struct entry *e)
+{
+    int width = t->width - TRANSCRIPT_INDENT;
+    struct markdown_options options = {.width = width > 4 ? width : 4, .ascii = t->ascii};
+    if (e->laid_width == options.width && e->laid_n == e->text.n)
+        return;
+    if (e->laid_width != options.width || e->role != UI_MODEL_ANSWER) {
+        lines_truncate(&e->lines, 0);
+        e->closed = e->closed_lines = 0;
+    }
+    if (e->role == UI_MODEL_ANSWER)
+        layout_answer(e, &options);
+    else
+        layout_plain(e, options.width);
+    e->laid_width = options.width;
+    e->laid_n = e->text.n;
+}
+
+/* ---- rows ---- */
+
+static size_t head_of(const struct entry *e)
+{
+    return e->role != UI_NOTICE;
+}
+
+static bool is_waiting(const struct entry *e)
+{
+    return e->role == UI_MODEL_ANSWER && !e->finished && !e->lines.n;
+}
+
+static size_t rows_of(const struct transcript *t, struct entry *e)
+{
+    layout(t, e);
+    return head_of(e) + e->lines.n + is_waiting(e) + (e->footnote.n != 0) + 1;
+}
+
+/* A position: a row of an entry. */
+struct position {
+    size_t entry, row;
+};
+
+static struct position position_of(const struct transcript *t, struct anchor a)
+{
+    if (a.entry >= t->n)
+        return (struct position){t->n, 0};
+    struct entry *e = &t->v[a.entry];
+    struct position p = {a.entry, 0};
+    size_t rows = rows_of(t, e);
+    if (a.part == ANCHOR_TEXT) {
+        size_t line = 0;
+        while (line + 1 < e->lines.n && e->lines.v[line + 1].src <= a.src)
+            line++;
+        while (line && e->lines.v[line].src == e->lines.v[line - 1].src && e->lines.v[line].src == a.src)
+            line--;
+        p.row = head_of(e) + line + a.extra;
+    } else if (a.part == ANCHOR_END) {
+        p.row = rows - 1;
+    }
+    if (p.row >= rows)
+        p.row = rows - 1;
+    return p;
+}
+
+static struct anchor anchor_of(const struct transcript *t, struct position p)
+{
+    struct anchor a = {.entry = p.entry, .part = ANCHOR_HEADER};
+    if (p.entry >= t->n || p.row < head_of(&t->v[p.entry]))
+        return a;
+    const struct entry *e = &t->v[p.entry];
+    if (p.row >= head_of(e) + e->lines.n) {
+        a.part = ANCHOR_END;
+        return a;
+    }
+    size_t line = p.row - head_of(e), first = line;
+    while (first && e->lines.v[first - 1].src == e->lines.v[line].src)
+        first--;
+    a.part = ANCHOR_TEXT;
+    a.src = e->lines.v[line].src;
+    a.extra = line - first;
+    return a;
+}
+
+/* Moves a position by rows; stops at the first and last row. */
+static struct position moved(const struct transcript *t, struct position p, long by)
+{
+    while (by < 0) {
+        if (p.row >= (size_t)-by) {
+            p.row -= (size_t)-by;
+            return p;
+        }
+        if (!p.entry)
+            return (struct position){0, 0};
+        by += (long)p.row + 1;
+        p.row = rows_of(t, &t->v[--p.entry]) - 1;
+    }
+    while (by > 0 && p.entry < t->n) {
+        size_t left = rows_of(t, &t->v[p.entry]) - p.row;
+        if ((size_t)by < left) {
+            p.row += (size_t)by;
+            return p;
+        }
+        by -= (long)left;
+        p = (struct position){p.entry + 1, 0};
+    }
+    return p;
+}
+
+/* The top of the view that shows the tail: its last row is the last row of text, not the empty one after it. */
+static struct position tail_top(const struct transcript *t)
+{
+    return moved(t, (struct position){t->n, 0}, -(long)t->height);
+}
+
+static bool before(struct position a, struct position b)
+{
+    return a.entry < b.entry || (a.entry == b.entry && a.row < b.row);
+}
+
+static struct position top(const struct transcript *t)
+{
+    struct position tail = tail_top(t);
+    if (t->following)
+        return tail;
+    struct position p = position_of(t, t->top);
+    return before(tail, p) ? tail : p;
+}
+
+static void leave_tail(struct transcript *t)
+{
+    if (!t->following)
+        return;
+    t->following = false;
+    t->seen_entry = t->n ? t->n - 1 : 0;
+    t->seen_text = t->n ? t->v[t->n - 1].text.n : 0;
+}
+
+static void move_top(struct transcript *t, struct position p)
+{
+    if (!before(p, tail_top(t))) {
+        t->following = true;
+        return;
+    }
+    leave_tail(t);
+    t->top = anchor_of(t, p);
+}
+
+void transcript_view(struct transcript *t, struct row *rows)
+{
+    struct position p = top(t);
+    for (int i = 0; i < t->height; i++) {
+        rows[i] = (struct row){0};
+        if (p.entry >= t->n)
+            continue;
+        struct entry *e = &t->v[p.entry];
+        size_t n = rows_of(t, e);
+        rows[i].entry = e;
+        rows[i].index = p.entry;
+        size_t line = p.row - head_of(e);
+        if (p.row < head_of(e)) {
+            rows[i].kind = ROW_HEADER;
+        } else if (line < e->lines.n) {
+            rows[i].kind = ROW_TEXT;
+            rows[i].number = line;
+            rows[i].line = &e->lines.v[line];
+            rows[i].last = line + 1 == e->lines.n;
+        } else {
+            rows[i].kind = p.row + 1 == n ? ROW_EMPTY : is_waiting(e) && !line ? ROW_WAITING : ROW_FOOTNOTE;
+        }
+        if (++p.row == n)
+            p = (struct position){p.entry + 1, 0};
+    }
+}
+
+size_t transcript_unseen(struct transcript *t)
+{
+    if (t->following || t->seen_entry >= t->n)
+        return 0;
+    size_t rows = 0;
+    struct entry *e = &t->v[t->seen_entry];
+    layout(t, e);
+    for (size_t i = e->lines.n; i-- && e->lines.v[i].src >= t->seen_text;)
+        rows++;
+    for (size_t i = t->seen_entry + 1; i < t->n; i++)
+        rows += rows_of(t, &t->v[i]) - 1;
+    return rows;
+}
+
+/* ---- moving ---- */
+
+void transcript_scroll(struct transcript *t, long rows)
+{
+    move_top(t, moved(t, top(t), rows));
+}
+
+void transcript_home(struct transcript *t)
+{
+    move_top(t, (struct position){0, 0});
+}
+
+void transcript_end(struct transcript *t)
+{
+    t->following = true;
+}
+
+void transcript_previous(struct transcript *t, int direction)
+{
+    struct position p = top(t);
+    if (direction < 0 && p.row == 0 && p.entry)
+        p.entry--;
+    else if (direction > 0)
+        p.entry++;
+    p.row = 0;
+    move_top(t, p);
+}
+
+void transcript_resize(struct transcript *t, int width, int height)
+{
+    t->width = width > 1 ? width : 1;
+    t->height = height > 0 ? height : 1;
+}
+
+/* ---- content ---- */
+
+void transcript_init(struct transcript *t)
+{
+    *t = (struct transcript){.width = 80, .height = 20, .following = true};
+}
+
+void transcript_clear(struct transcript *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        buf_free(&t->v[i].text);
+        buf_free(&t->v[i].footnote);
+        lines_free(&t->v[i].lines);
+    }
+    t->n = 0;
+    t->following = true;
+    transcript_find_clear(t);
+}
+
+void transcript_free(struct transcript *t)
+{
+    transcript_clear(t);
+    free(t->v);
+    buf_free(&t->find);
+    *t = (struct transcript){0};
+}
+
+void transcript_add(struct transcript *t, int64_t id, enum ui_role role, const char *text, size_t n, int64_t time_ms)
+{
+    t->v = mem_grow(t->v, &t->cap, t->n + 1, sizeof *t->v);
+    struct entry *e = &t->v[t->n++];
+    *e = (struct entry){.id = id, .role = role, .time_ms = time_ms, .finished = n > 0};
+    buf_add(&e->text, text ? text : "", n);
+}
+
+static struct entry *entry_of(struct transcript *t, int64_t id)
+{
+    for (size_t i = t->n; i--;)
+        if (t->v[i].id == id && t->v[i].role != UI_NOTICE)
+            return &t->v[i];
+    return NULL;
+}
+
+bool transcript_append(struct transcript *t, int64_t id, const char *piece, size_t n)
+{
+    struct entry *e = entry_of(t, id);
+    if (!e)
+        return false;
+    if (e->finished)
+        e->laid_width = 0;
+    e->finished = false;
+    buf_add(&e->text, piece, n);
+    return true;
+}
+
+bool transcript_finish(struct transcript *t, int64_t id, const char *footnote)
+{
+    struct entry *e = entry_of(t, id);
+    if (!e)
+        return false;
+    e->finished = true;
+    e->laid_width = 0;
+    buf_clear(&e->footnote);
+    if (footnote && *footnote) {
+        char *clean = text_clean_string(footnote, strlen(footnote), true);
+        buf_str(&e->footnote, clean);
+        free(clean);
+    }
+    return true;
+}
+
+void transcript_remove(struct transcript *t, int64_t id)
+{
+    struct entry *e = entry_of(t, id);
+    if (!e)
+        return;
+    size_t keep = (size_t)(e - t->v);
+    for (size_t i = keep; i < t->n; i++) {
+        buf_free(&t->v[i].text);
+        buf_free(&t->v[i].footnote);
+        lines_free(&t->v[i].lines);
+    }
+    t->n = keep;
+    if (t->top.entry >= t->n)
+        t->following = true;
+}
+
+struct entry *transcript_last(struct transcript *t, enum ui_role role)
+{
+    for (size_t i = t->n; i--;)
+        if (t->v[i].role == role)
+            return &t->v[i];
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+/* A paragraph's text put together from its wrapped lines, so that a match may cross their ends. */
+struct paragraph {
+    struct buf text;
+    size_t first, n; /* lines */
+    size_t *start;   /* of each line in text; n + 1 of them */
+};
+
+static void paragraph_at(const struct lines *l, size_t first, struct paragraph *p)
+{
+    *p = (struct paragraph){.first = first};
+    size_t end = first + 1, cap = 0;
+    while (end < l->n && l->v[end].joins)
+        end++;
+    p->n = end - first;
+    p->start = mem_grow(NULL, &cap, p->n + 1, sizeof *p->start);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct line *line = &l->v[first + i];
+        if (i && line->joins == 2)
+            buf_str(&p->text, " ");
+        p->start[i] = p->text.n;
+        buf_add(&p->text, l->text + line->text + line->margin, line->len - line->margin);
+    }
+    p->start[p->n] = p->text.n;
+}
+
+static void paragraph_free(struct paragraph *p)
+{
+    buf_free(&p->text);
+    free(p->start);
+}
+
+bool transcript_match(const struct transcript *t, const struct entry *e, size_t line, size_t from, size_t *start,
+                      size_t *end)
+{
+    if (!t->find.n)
+        return false;
+    size_t first = line;
+    while (first && e->lines.v[first].joins)
+        first--;
+    struct paragraph p;
+    paragraph_at(&e->lines, first, &p);
+    size_t own = p.start[line - first], next = p.start[line - first + 1], at = 0, margin = e->lines.v[line].margin;
+    size_t a, b;
+    bool found = false;
+    while (!found && text_find(p.text.s ? p.text.s : "", p.text.n, t->find.s, t->find.n, at, &a, &b)) {
+        size_t lo = a > own ? a - own + margin : margin, hi = (b < next ? b : next) - own + margin;
+        if (a < next && b > own && hi > from) {
+            *start = lo > from ? lo : from;
+            *end = hi < e->lines.v[line].len ? hi : e->lines.v[line].len;
+            found = *start < *end;
+        }
+        at = b;
+    }
+    paragraph_free(&p);
+    return found;
+}
+
+/* Adds the matches of one entry, in order. */
+static void matches_of(const struct transcript *t, size_t index, struct match **out, size_t *n, size_t *cap)
+{
+    struct entry *e = &t->v[index];
+    layout(t, e);
+    for (size_t line = 0; line < e->lines.n;) {
+        struct paragraph p;
+        size_t at = 0, a, b;
+        paragraph_at(&e->lines, line, &p);
+        while (text_find(p.text.s ? p.text.s : "", p.text.n, t->find.s, t->find.n, at, &a, &b)) {
+            size_t own = 0;
+            while (own + 1 < p.n && p.start[own + 1] <= a)
+                own++;
+            *out = mem_grow(*out, cap, *n + 1, sizeof **out);
+            (*out)[(*n)++] = (struct match){index, line + own, a - p.start[own] + e->lines.v[line + own].margin};
+            at = b;
+        }
+        line += p.n;
+        paragraph_free(&p);
+    }
+}
+
+size_t transcript_find(struct transcript *t, const char *needle, int direction, size_t *at)
+{
+    struct match *matches = NULL;
+    size_t n = 0, cap = 0, current = 0;
+    char *clean = text_clean_string(needle, strlen(needle), true);
+    bool again = t->current_number && !strcmp(clean, buf_cstr(&t->find));
+    buf_set(&t->find, clean, strlen(clean));
+    free(clean);
+    for (size_t i = 0; i < t->n && t->find.n; i++)
+        matches_of(t, i, &matches, &n, &cap);
+    if (n) {
+        current = n - 1;
+        if (again) {
+            current = t->current_number <= n ? t->current_number - 1 : n - 1;
+            current = direction < 0 ? (current + n - 1) % n : direction > 0 ? (current + 1) % n : current;
+        }
+        struct position p = {matches[current].entry, matches[current].line + head_of(&t->v[matches[current].entry])};
+        t->current = matches[current];
+        move_top(t, moved(t, p, -(long)t->height / 2));
+    }
+    t->current_number = n ? current + 1 : 0;
+    if (at)
+        *at = t->current_number;
+    free(matches);
+    return n;
+}
+
+void transcript_find_clear(struct transcript *t)
+{
+    buf_clear(&t->find);
+    t->current_number = 0;
+}

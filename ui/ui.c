@@ -1,0 +1,407 @@
+/* ui.c - see ui.h: the contract's functions over the state. */
+#include "ui.h"
+
+#include "screen.h"
+#include "state.h"
+#include "status.h"
+#include "text.h"
+#include "tty.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define KEYS_AT_ONCE 65536 /* then the rest of the program has a turn */
+
+/* ---- events ---- */
+
+static void push(struct ui *ui, struct event e)
+{
+    if (ui->next_event == ui->n_events)
+        ui->next_event = ui->n_events = 0;
+    ui->events = mem_grow(ui->events, &ui->cap_events, ui->n_events + 1, sizeof *ui->events);
+    ui->events[ui->n_events++] = e;
+}
+
+void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text)
+{
+    push(ui, (struct event){type, id, value, mem_strdup(text)});
+}
+
+void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text)
+{
+    struct buf b = {0};
+    buf_add(&b, name, strlen(name) + 1);
+    buf_str(&b, text);
+    push(ui, (struct event){type, 0, value, b.s});
+}
+
+bool ui_next_event(struct ui *ui, struct ui_event *event)
+{
+    free(ui->event_text);
+    ui->event_text = NULL;
+    if (ui->next_event == ui->n_events)
+        return false;
+    struct event *e = &ui->events[ui->next_event++];
+    ui->event_text = e->text;
+    if (e->type == UI_SEND || e->type == UI_REGENERATE)
+        ui->awaiting_taken = true;
+    *event = (struct ui_event){.type = e->type, .id = e->id, .value = e->value, .text = e->text};
+    return true;
+}
+
+/* ---- life ---- */
+
+static bool wants_plain(void)
+{
+    const char *plain = getenv("CHINWAG_PLAIN"), *term = getenv("TERM");
+    return (plain && *plain && strcmp(plain, "0")) || !term || !*term || !strcmp(term, "dumb");
+}
+
+static void close_at_exit(void)
+{
+    screen_close();
+    tty_restore();
+}
+
+struct ui *ui_open(char *err, size_t cap)
+{
+    static bool registered;
+    struct ui *ui = mem_zalloc(sizeof *ui);
+    transcript_init(&ui->transcript);
+    draft_init(&ui->draft);
+    draft_init(&ui->prompt.draft);
+    ui->title = mem_strdup("");
+    ui->plain = wants_plain();
+    ui->mouse = true;
+    ui->dirty = true;
+    if (ui->plain ? !plain_open(ui, err, cap) : !screen_open(err, cap)) {
+        ui_close(ui);
+        return NULL;
+    }
+    tty_signals(ui->plain);
+    if (!registered)
+        atexit(close_at_exit);
+    registered = true;
+    if (!ui->plain)
+        screen_modes(ui->mouse);
+    return ui;
+}
+
+void ui_close(struct ui *ui)
+{
+    if (!ui)
+        return;
+    editor_abandon(ui);
+    if (ui->plain)
+        plain_close(ui);
+    else
+        screen_close();
+    tty_signals_end();
+    panel_free(ui);
+    transcript_free(&ui->transcript);
+    draft_free(&ui->draft);
+    draft_free(&ui->prompt.draft);
+    history_clear(&ui->history);
+    buf_free(&ui->pasted);
+    for (size_t i = ui->next_event; i < ui->n_events; i++)
+        free(ui->events[i].text);
+    free(ui->events);
+    free(ui->event_text);
+    free(ui->flash);
+    free(ui->title);
+    free(ui);
+}
+
+int ui_fd(const struct ui *ui)
+{
+    (void)ui;
+    return tty_fd();
+}
+
+int64_t ui_wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool ui_answering(const struct ui *ui)
+{
+    return ui->awaiting || ui->status.activity == UI_THINKING || ui->status.activity == UI_READING ||
+           ui->status.activity == UI_WRITING;
+}
+
+bool ui_animated(const struct ui *ui)
+{
+    return !ui->plain && (ui->awaiting || ui->status.activity != UI_IDLE);
+}
+
+static int sooner(int timeout, int64_t ms)
+{
+    if (ms < 0)
+        ms = 0;
+    return timeout < 0 || ms < timeout ? (int)ms : timeout;
+}
+
+int ui_timeout(const struct ui *ui)
+{
+    int64_t now = tty_now_ms();
+    int timeout = -1;
+    if (ui->editor)
+        return 250;
+    if (ui->dirty)
+        timeout = sooner(timeout, ui->drawn_ms + FRAME_MS - now);
+    if (ui_animated(ui))
+        timeout = sooner(timeout, ui->frame_ms + STATUS_SPIN_MS - now);
+    if (ui->flash && !ui->plain)
+        timeout = sooner(timeout, ui->flash_until - now);
+    return timeout;
+}
+
+/* ---- reading ---- */
+
+static void flush_paste(struct ui *ui)
+{
+    if (ui->pasted.n)
+        input_paste(ui, ui->pasted.s, ui->pasted.n);
+    buf_clear(&ui->pasted);
+}
+
+static void gather_paste(struct ui *ui, int key)
+{
+    char bytes[4];
+    key &= ~KEYS_ALT; /* an escape within the text */
+    if (key > 0 && key < 0x110000)
+        buf_add(&ui->pasted, bytes, text_encode((uint32_t)key, bytes));
+}
+
+static void take_keys(struct ui *ui)
+{
+    static int keys[KEYS_AT_ONCE];
+    size_t n = 0;
+    while (n < KEYS_AT_ONCE && (keys[n] = keys_read()) != KEYS_NONE)
+        n++;
+    int64_t now = tty_now_ms();
+    for (size_t i = 0; i < n && !ui->editor; i++) {
+        if (keys[i] == KEYS_RESIZE)
+            continue;
+        switch (paste_take(&ui->paste, keys[i], n == 1, now)) {
+        case PASTE_TEXT: gather_paste(ui, keys[i]); break;
+        case PASTE_MARK: flush_paste(ui); break;
+        default: flush_paste(ui); input_key(ui, keys[i]);
+        }
+    }
+    flush_paste(ui);
+    ui->dirty |= n > 0;
+    if (!n && !ui->hung_up && tty_hung_up()) {
+        ui->hung_up = true;
+        tty_listen(false);
+        ui_emit(ui, UI_QUIT, 0, 0, "");
+    }
+}
+
+void ui_read(struct ui *ui)
+{
+    unsigned signals = tty_take();
+    if (signals & TTY_QUIT)
+        ui_emit(ui, UI_QUIT, 0, 0, "");
+    if (ui->plain) {
+        if (signals & TTY_INTERRUPT)
+            command_do(ui, ACTION_INTERRUPT, "");
+        plain_read(ui);
+        return;
+    }
+    if (ui->editor) {
+        if (signals & TTY_SUSPEND) /* the editor stops the whole job, and us with it */
+            raise(SIGSTOP);
+        editor_check(ui);
+        return;
+    }
+    if (signals & TTY_CONTINUED) {
+        screen_return(ui->mouse);
+        ui->dirty = true;
+    }
+    if (signals & TTY_RESIZED) {
+        screen_resized();
+        ui->dirty = true;
+    }
+    if (signals & TTY_INTERRUPT)
+        input_key(ui, KEY_CTRL('C'));
+    if (signals & TTY_SUSPEND)
+        command_do(ui, ACTION_SUSPEND, "");
+    take_keys(ui);
+}
+
+void ui_draw(struct ui *ui)
+{
+    int64_t now = tty_now_ms();
+    if (ui->plain || ui->editor)
+        return;
+    if (ui_animated(ui) && now - ui->frame_ms >= STATUS_SPIN_MS) {
+        ui->frame++;
+        ui->frame_ms = now;
+        ui->dirty = true;
+    }
+    if (ui->flash && now >= ui->flash_until) {
+        free(ui->flash);
+        ui->flash = NULL;
+        ui->dirty = true;
+    }
+    if (!ui->dirty || now - ui->drawn_ms < FRAME_MS)
+        return;
+    draw(ui);
+    ui->dirty = false;
+    ui->drawn_ms = now;
+}
+
+/* ---- the transcript ---- */
+
+static void set_title(struct ui *ui, const char *title)
+{
+    free(ui->title);
+    ui->title = text_clean_string(title ? title : "", title ? strlen(title) : 0, true);
+    ui->dirty = true;
+}
+
+void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
+{
+    ui->conversation = id;
+    set_title(ui, title);
+    transcript_clear(&ui->transcript);
+    ui->awaiting = false;
+    if (ui->plain)
+        plain_show(ui);
+}
+
+void ui_set_title(struct ui *ui, const char *title)
+{
+    set_title(ui, title);
+}
+
+/* The entry that says an answer is coming stands at the end, until the answer has one of its own. */
+static void place_pending(struct ui *ui)
+{
+    transcript_remove(&ui->transcript, PENDING_ID);
+    if (ui->awaiting)
+        transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, ui_wall_ms());
+}
+
+void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size_t len, int64_t time_ms)
+{
+    transcript_remove(&ui->transcript, PENDING_ID);
+    transcript_add(&ui->transcript, id, role, text, len, time_ms);
+    if (role != UI_MODEL_ANSWER)
+        place_pending(ui);
+    if (ui->plain)
+        plain_add(ui, role, text, len, time_ms);
+    ui->dirty = true;
+}
+
+void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len)
+{
+    if (len) {
+        ui->awaiting = false;
+        place_pending(ui);
+    }
+    if (transcript_append(&ui->transcript, id, piece, len) && ui->plain)
+        plain_append(ui, piece, len);
+    ui->dirty = true;
+}
+
+void ui_finish(struct ui *ui, int64_t id, const char *footnote)
+{
+    const struct entry *last = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
+    if (last && last->id == id) {
+        ui->awaiting = false;
+        place_pending(ui);
+    }
+    if (transcript_finish(&ui->transcript, id, footnote) && ui->plain)
+        plain_finish(ui, footnote);
+    ui->dirty = true;
+}
+
+void ui_remove(struct ui *ui, int64_t id)
+{
+    transcript_remove(&ui->transcript, id);
+    place_pending(ui);
+    ui->dirty = true;
+}
+
+void ui_flash(struct ui *ui, const char *text)
+{
+    free(ui->flash);
+    ui->flash = text_clean_string(text, strlen(text), true);
+    ui->flash_until = tty_now_ms() + FLASH_MS;
+    ui->dirty = true;
+    if (ui->plain)
+        plain_say(ui, ui->flash);
+}
+
+void ui_flash_format(struct ui *ui, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ui_flash(ui, line);
+}
+
+void ui_set_history(struct ui *ui, const char *const *prompts, size_t n)
+{
+    history_clear(&ui->history);
+    for (size_t i = 0; i < n; i++)
+        history_add(&ui->history, prompts[i]);
+    ui->draft.at_prompt = 0;
+}
+
+/* ---- the state of things ---- */
+
+void ui_set_status(struct ui *ui, const struct ui_status *status)
+{
+    enum ui_activity before = ui->status.activity;
+    bool animated = ui_animated(ui);
+    ui->status = *status;
+    ui->status.model[sizeof ui->status.model - 1] = 0;
+    char *clean = text_clean_string(ui->status.model, strlen(ui->status.model), true);
+    text_ellipsis(clean, (int)sizeof ui->status.model, ui->status.model, sizeof ui->status.model);
+    free(clean);
+    if (status->activity == UI_IDLE && ui->awaiting && ui->awaiting_taken) {
+        ui->awaiting = false;
+        place_pending(ui);
+    }
+    if (!animated && ui_animated(ui))
+        ui->frame_ms = tty_now_ms();
+    if (ui->plain)
+        plain_status(ui, before);
+    ui->dirty = true;
+}
+
+void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n)
+{
+    panel_set_settings(ui, settings, n);
+    ui->dirty = true;
+}
+
+void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n)
+{
+    panel_set_list(ui, NULL, list, n);
+    if (ui->plain)
+        plain_conversations(ui);
+    ui->dirty = true;
+}
+
+void ui_set_found(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n)
+{
+    panel_set_list(ui, query, list, n);
+    if (ui->plain)
+        plain_conversations(ui);
+    else
+        panel_open(ui, FOCUS_CONVERSATIONS);
+    ui->dirty = true;
+}
