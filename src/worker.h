@@ -18,11 +18,11 @@ struct worker;
 
 struct worker_options {
     const char *model_path;
-    int n_ctx, threads;      /* 0 = defaults */
+    int n_ctx, threads; /* 0 = defaults */
     bool no_mmap, no_repack;
     enum engine_kv_type kv_type;
     int attn_window;
-    uint64_t seed;           /* 0 = random */
+    uint64_t seed; /* 0 = random */
 };
 
 /* notify is called from the worker after each event is queued; it must only wake its owner. */
@@ -31,22 +31,22 @@ void worker_close(struct worker *w); /* stops what runs, joins the thread */
 
 /* One message of the conversation as the worker sees it. */
 struct worker_message {
-    int64_t id;              /* the worker remembers the token ids of answers it wrote under their id */
-    enum engine_role role;   /* ENGINE_USER or ENGINE_ASSISTANT */
+    int64_t id;            /* the worker remembers the token ids of answers it wrote under their id */
+    enum engine_role role; /* ENGINE_USER or ENGINE_ASSISTANT */
     const char *text;
 };
 
 struct worker_job {
     int64_t conversation;
-    int64_t answer;          /* id the new answer will have */
-    const char *system;      /* NULL = the model's default, "" = none */
-    const char *summary;     /* of all before messages[0], or NULL */
+    int64_t answer;                        /* id the new answer will have */
+    const char *system;                    /* NULL = the model's default, "" = none */
+    const char *summary;                   /* of all before messages[0], or NULL */
     const struct worker_message *messages; /* the verbatim tail, oldest first; the last is the person's new one */
     size_t n_messages;
-    int max_tokens;          /* of the answer; 0 = as the window allows */
+    int max_tokens; /* of the answer; 0 = as the window allows */
 };
 void worker_generate(struct worker *w, const struct worker_job *job);
-void worker_stop(struct worker *w);  /* the running generation or compaction and all that are queued */
+void worker_stop(struct worker *w); /* the running generation or compaction and all that are queued */
 /* Compacts the context after the last answer if it is past the soft limit; given up when another command comes. */
 void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
@@ -55,27 +55,27 @@ void worker_set_sampling(struct worker *w, const struct engine_sampling *samplin
 void worker_set_threads(struct worker *w, int threads);
 
 enum worker_event_type {
-    WORKER_LOADING,    /* progress */
-    WORKER_LOADED,     /* model: name and quantization as shown; n_ctx; sampling: the file's defaults */
+    WORKER_LOADING,     /* progress */
+    WORKER_LOADED,      /* model: name and quantization as shown; n_ctx; sampling: the file's defaults */
     WORKER_LOAD_FAILED, /* text */
-    WORKER_STARTED,    /* answer: its prompt is being evaluated; progress 0..1; stats.prompt_tokens known */
-    WORKER_PIECE,      /* answer, text (len bytes): pieces since the last event, coalesced */
-    WORKER_DONE,       /* answer, end, stats, text = the whole answer */
-    WORKER_COMPACTING, /* conversation */
-    WORKER_SUMMARY,    /* conversation, first..last: ids covered by the new summary (with all before), text, method */
-    WORKER_NOTICE,     /* text: one line for the transcript ("the message was cut ...") */
+    WORKER_STARTED,     /* answer: its prompt is being evaluated; progress 0..1; stats.prompt_tokens known */
+    WORKER_PIECE,       /* answer, text (len bytes): pieces since the last event, coalesced */
+    WORKER_DONE,        /* answer, end, stats, text = the whole answer */
+    WORKER_COMPACTING,  /* conversation */
+    WORKER_SUMMARY, /* conversation, first..last: ids covered by the new summary (with all before), text, method */
+    WORKER_NOTICE,  /* text: one line for the transcript ("the message was cut ...") */
 };
 
 enum worker_end { WORKER_END_COMPLETE, WORKER_END_STOPPED, WORKER_END_LENGTH, WORKER_END_FAILED /* text says why */ };
 
-struct worker_event {       /* owned by the taker: worker_event_free */
+struct worker_event { /* owned by the taker: worker_event_free */
     enum worker_event_type type;
     int64_t conversation, answer, first, last;
     enum worker_end end;
     float progress;
     char *text;
     size_t len;
-    const char *method;     /* "model", "extract" */
+    const char *method; /* "model", "extract" */
     struct engine_stats stats;
     struct engine_sampling sampling;
     char model[96];

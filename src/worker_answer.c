@@ -1,0 +1,130 @@
+/* worker_answer.c - a job to generate: its prompt is evaluated, tokens are sampled, pieces go out. See worker.h. */
+#include "worker.h"
+
+#include "base.h"
+#include "buffer.h"
+#include "worker_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct answer { /* being written */
+    struct worker *w;
+    struct job *job;
+    size_t n_prompt;
+    struct engine_stream stream;
+    struct buffer text;
+    struct engine_tokens ids; /* all that were sampled */
+    size_t n_whole;           /* of these, the ones whose text is whole: what the next prompt repeats */
+};
+
+static void emit_progress(struct answer *a, float progress, bool always)
+{
+    if (!worker_progress_due(a->w, always))
+        return;
+    struct queued_event *e = worker_event_new(WORKER_STARTED, a->job);
+    e->event.progress = progress;
+    e->event.stats = engine_session_stats(a->w->session);
+    e->event.stats.prompt_tokens = (int)a->n_prompt;
+    worker_emit(a->w, e);
+}
+
+static void on_progress(void *ctx, size_t done, size_t total)
+{
+    emit_progress(ctx, total ? (float)done / (float)total : 1, done == total);
+}
+
+static void add_token(struct answer *a, int32_t id)
+{
+    char piece[ENGINE_PIECE_MAX];
+    engine_tokens_push(&a->ids, id);
+    size_t n = engine_stream_push(&a->stream, a->w->model, id, piece, sizeof piece);
+    if (!a->stream.n_held)
+        a->n_whole = a->ids.n;
+    n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
+    if (!n)
+        return;
+    buffer_add(&a->text, piece, n);
+    struct queued_event *e = worker_event_new(WORKER_PIECE, a->job);
+    e->event.text = mem_copy(piece, n);
+    e->event.stats = engine_session_stats(a->w->session);
+    worker_emit(a->w, e);
+}
+
+/* How the sampling ended; err for WORKER_END_FAILED. */
+static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
+{
+    for (;;) {
+        if (a->job->max_tokens > 0 && a->ids.n >= (size_t)a->job->max_tokens)
+            return WORKER_END_LENGTH;
+        struct engine_sampling sampling = worker_sampling(a->w);
+        int32_t id = -1;
+        switch (engine_session_next(a->w->session, &sampling, &id, err, cap)) {
+        case ENGINE_OK: add_token(a, id); break;
+        case ENGINE_END: return WORKER_END_COMPLETE;
+        case ENGINE_FULL: return WORKER_END_LENGTH;
+        case ENGINE_CANCELLED: return WORKER_END_STOPPED;
+        case ENGINE_ERROR: return WORKER_END_FAILED;
+        }
+    }
+}
+
+static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t cap)
+{
+    struct engine_tokens prompt = {0};
+    enum worker_end end = WORKER_END_FAILED;
+    switch (worker_fit(a->w, a->job, &prompt, err, cap)) {
+    case FIT_FAILED: break;
+    case FIT_INTERRUPTED: end = WORKER_END_STOPPED; break;
+    case FIT_OK:
+        a->n_prompt = prompt.n;
+        worker_sampling(a->w); /* a changed number of threads counts from here on */
+        emit_progress(a, 0, true);
+        switch (engine_session_prompt(a->w->session, prompt.ids, prompt.n, on_progress, a, err, cap)) {
+        case ENGINE_OK: end = write_answer(a, err, cap); break;
+        case ENGINE_CANCELLED: end = WORKER_END_STOPPED; break;
+        case ENGINE_FULL:
+            snprintf(err, cap, "The prompt of %zu tokens does not fit into the window.", prompt.n);
+            break;
+        case ENGINE_END:
+        case ENGINE_ERROR: break;
+        }
+    }
+    engine_tokens_free(&prompt);
+    return end;
+}
+
+static void remember(struct answer *a)
+{
+    if (!a->n_whole)
+        return;
+    struct remembered *r = memory_message(a->w->memory, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
+    free(r->ids);
+    r->ids = mem_resize(NULL, a->n_whole, sizeof *r->ids);
+    memcpy(r->ids, a->ids.ids, a->n_whole * sizeof *r->ids);
+    r->n_ids = a->n_whole;
+    r->n_tokens = (int)a->n_whole;
+}
+
+void worker_answer_ended(struct worker *w, const struct job *job, enum worker_end end, const char *text)
+{
+    struct queued_event *e = worker_event_new(WORKER_DONE, job);
+    e->event.end = end;
+    e->event.text = mem_string(text);
+    if (w->session && end != WORKER_END_FAILED)
+        e->event.stats = engine_session_stats(w->session);
+    worker_emit(w, e);
+}
+
+void worker_answer(struct worker *w, struct job *job)
+{
+    char err[512] = "";
+    struct answer a = {.w = w, .job = job};
+    memory_trim(w->memory);
+    enum worker_end end = evaluate_and_write(&a, err, sizeof err);
+    remember(&a);
+    worker_answer_ended(w, job, end, end == WORKER_END_FAILED ? err : a.text.s ? a.text.s : "");
+    engine_tokens_free(&a.ids);
+    buffer_free(&a.text);
+}

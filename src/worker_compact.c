@@ -1,0 +1,178 @@
+/* worker_compact.c - a conversation's oldest turns become a summary. See worker_state.h.
+ *
+ * The model is asked by continuing the context it has: in idle time after the whole conversation, so that giving up costs no
+ * more than the request's own tokens; when an answer is waited for, after the turns to be covered, which leaves room. Its text
+ * is checked, and where it fails, or there is no room to ask, an extract takes its place. */
+#include "worker.h"
+
+#include "base.h"
+#include "buffer.h"
+#include "summary.h"
+#include "summary_text.h"
+#include "worker_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOOK_EVERY = 16, /* tokens between two looks for a loop */
+    TRIES = 8,
+};
+
+/* Greedy, so that the same conversation is summed up alike; the penalty is what the smallest models need (llama.cpp's
+ * default strength for them, over what is being written). */
+static const struct engine_sampling careful = {.top_p = 1, .repeat_penalty = 1.1f, .repeat_last_n = 64};
+
+static struct summary_turn *turns_of(const struct job *job, size_t n)
+{
+    struct summary_turn *turns = mem_new(n, sizeof *turns);
+    for (size_t i = 0; i < n; i++) {
+        const struct job_message *m = &job->messages[job->covered + i];
+        turns[i] = (struct summary_turn){m->role == ENGINE_ASSISTANT, m->text, m->len};
+    }
+    return turns;
+}
+
+/* Reads the model's text, at most max tokens of it. False: interrupted or failed. A text that was cut off, or went into a
+ * loop, is given as far as it goes: the check is for others to make. */
+static bool read_summary(struct worker *w, int max, struct buffer *out)
+{
+    struct engine_stream stream = {0};
+    char err[256], piece[ENGINE_PIECE_MAX];
+    for (int i = 0; i < max; i++) {
+        int32_t id;
+        enum engine_status status = engine_session_next(w->session, &careful, &id, err, sizeof err);
+        if (status == ENGINE_END || status == ENGINE_FULL)
+            return true;
+        if (status != ENGINE_OK)
+            return false;
+        size_t n = engine_stream_push(&stream, w->model, id, piece, sizeof piece);
+        buffer_add(out, piece, strnlen(piece, n));
+        if (i % LOOK_EVERY == LOOK_EVERY - 1 && out->len && summary_loops(out->s, out->len))
+            return true;
+    }
+    struct span rest = {out->s ? out->s : "", out->len}, sentence; /* cut off: without the sentence it was at */
+    size_t whole = 0;
+    while (next_sentence(&rest, &sentence))
+        if (rest.len)
+            whole = out->len - rest.len;
+    if (whole)
+        buffer_cut(out, whole);
+    return true;
+}
+
+/* The prompt that asks for a summary of the first n messages: false where there is no room for it and an answer. */
+static bool render_request(struct worker *w, const struct job *job, size_t n, const char *request,
+                           struct engine_tokens *out)
+{
+    char err[256];
+    int room = engine_session_n_ctx(w->session) - worker_summary_max(w);
+    return worker_estimate(w, job, n) <= room && worker_render(w, job, n, request, true, out, err, sizeof err) &&
+           (int)out->n <= room;
+}
+
+/* The model's own summary of the first `cover` messages, or NULL: interrupted, no room, or not to be trusted. */
+static char *ask_model(struct worker *w, const struct job *job, size_t cover, bool idle)
+{
+    size_t seen = idle ? worker_job_tail(job) : cover;
+    struct summary_turn *turns = turns_of(job, worker_job_tail(job));
+    const char *request = summary_request(turns, seen);
+    struct engine_tokens prompt = {0};
+    struct buffer text = {0};
+    char err[256], *summary = NULL;
+    bool room = render_request(w, job, seen, request, &prompt);
+    if (!room && seen > cover) {
+        seen = cover;
+        room = render_request(w, job, seen, request, &prompt);
+    }
+    if (room && engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err) == ENGINE_OK &&
+        read_summary(w, worker_summary_max(w), &text) && text.len &&
+        summary_check(text.s, job->summary, turns, seen, err, sizeof err))
+        summary = buffer_take(&text);
+    buffer_free(&text);
+    engine_tokens_free(&prompt);
+    free(turns);
+    return summary;
+}
+
+/* The summary's text within its room: the model's with the facts it lost, or an extract. */
+static char *compose(struct worker *w, const struct job *job, size_t cover, const char *model_text)
+{
+    struct summary_turn *turns = turns_of(job, cover);
+    int max = worker_summary_max(w);
+    size_t bytes = (size_t)max * 5; /* more than text has on average: shortened until its tokens fit */
+    char *text = NULL;
+    for (int i = 0, n = 0; i < TRIES; i++) {
+        free(text);
+        text = model_text ? summary_keep_facts(model_text, job->summary, turns, cover, bytes)
+                          : summary_extract(job->summary, turns, cover, bytes);
+        size_t len = strlen(text);
+        n = worker_count(w, text, len);
+        if (n <= max)
+            break;
+        bytes = (size_t)((double)len * max / n * 0.97);
+    }
+    free(turns);
+    return text;
+}
+
+static void emit_summary(struct worker *w, const struct job *job, size_t cover, const char *method)
+{
+    struct queued_event *e = worker_event_new(WORKER_SUMMARY, job);
+    e->event.first = job->messages[job->covered - cover].id;
+    e->event.last = job->messages[job->covered - 1].id;
+    e->event.text = mem_string(job->summary);
+    e->event.method = method;
+    worker_emit(w, e);
+}
+
+bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle)
+{
+    worker_emit(w, worker_event_new(WORKER_COMPACTING, job));
+    char *model_text = ask_model(w, job, cover, idle);
+    if (worker_interrupted(w)) {
+        free(model_text);
+        return false;
+    }
+    char *text = compose(w, job, cover, model_text);
+    free(job->summary);
+    job->summary = text;
+    job->covered += cover;
+    memory_set_summary(w->memory, job->conversation, job->messages[job->covered - 1].id, text);
+    emit_summary(w, job, cover, model_text ? "model" : "extract");
+    free(model_text);
+    return true;
+}
+
+void worker_compact_idle(struct worker *w, struct job *job)
+{
+    char err[256];
+    struct engine_tokens prompt = {0};
+    if (!job->n_messages)
+        return;
+    worker_prepare(w, job);
+    bool begun = false;
+    enum worker_end end = WORKER_END_COMPLETE;
+    while (!worker_interrupted(w)) {
+        int n = worker_estimate(w, job, worker_job_tail(job));
+        if (n <= engine_session_n_ctx(w->session)) {
+            if (!worker_render(w, job, worker_job_tail(job), NULL, false, &prompt, err, sizeof err))
+                break;
+            n = (int)prompt.n;
+        }
+        size_t cover = worker_plan(w, job, (size_t)n, true);
+        if (!cover)
+            break;
+        begun = true;
+        if (worker_summarize(w, job, cover, true))
+            continue;
+        end = WORKER_END_STOPPED;
+        break;
+    }
+    /* The next prompt begins with these: evaluated now, the next answer need not wait for them. */
+    if (begun && end == WORKER_END_COMPLETE && (int)prompt.n < engine_session_n_ctx(w->session))
+        engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err);
+    if (begun)
+        worker_answer_ended(w, job, end, "");
+    engine_tokens_free(&prompt);
+}

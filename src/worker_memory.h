@@ -1,0 +1,46 @@
+/*
+ * worker_memory.h - what the worker knows by heart about messages and conversations, so that each prompt extends the one before.
+ *
+ * Of a message (by id): the tokens it was written with, if it was written here; how many tokens it takes; the shorter text that
+ * stands for it where it is too large for the window. Each is given out only for the text it was stored with. Of a
+ * conversation: the newest summary made here and the last message it covers, because jobs queued before it was made still bring
+ * all of the messages. All of it belongs to the worker's thread.
+ */
+#ifndef WORKER_MEMORY_H
+#define WORKER_MEMORY_H
+
+#include "../engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory;
+
+struct memory *memory_new(void);
+void memory_free(struct memory *m);
+
+/* Forgets all that was said in tokens: another model has other ones. */
+void memory_forget_tokens(struct memory *m);
+
+struct remembered { /* one message */
+    int64_t id;
+    uint64_t text_hash; /* of the text this holds for; white space at its ends does not count */
+    int32_t *ids;       /* as it was written, or NULL */
+    size_t n_ids;
+    int n_tokens; /* of ids or of the text (cut where it is), without the template; -1 = not counted yet */
+    char *cut;    /* stands for the text in every prompt, or NULL */
+};
+
+/* Between two jobs: forgets the oldest messages where there are very many. */
+void memory_trim(struct memory *m);
+
+/* The entry of the message, made where there is none, emptied where it was for another text. Valid until the next call; what it
+ * points to until it is emptied, or memory_trim. */
+struct remembered *memory_message(struct memory *m, int64_t id, const char *text, size_t len);
+
+/* What was summarized of a conversation: the text, and the last id it covers. NULL: nothing. */
+const char *memory_summary(const struct memory *m, int64_t conversation, int64_t *last);
+void memory_set_summary(struct memory *m, int64_t conversation, int64_t last, const char *text);
+
+#endif

@@ -1,0 +1,347 @@
+/* worker_prompt.c - a job as tokens: rendered, counted, and made to fit the window. See worker_state.h.
+ *
+ * The summary stands in front of the person's first message that is still there: that works with every template, leaves the
+ * model's default system prompt alone, and "my name is Dana" stays the person's word. Nothing in front of the new message
+ * depends on it, so between two compactions each prompt extends the one before. */
+#include "worker.h"
+
+#include "base.h"
+#include "buffer.h"
+#include "summary.h"
+#include "window.h"
+#include "worker_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BYTES_PER_TOKEN =
+        32,    /* more than text has: what is longer than so many per token of the window is cut uncounted */
+    TRIES = 8, /* cuts of one text; each aims below the room, so more than two are rare */
+};
+
+/* ---- counting ---- */
+
+int worker_count(struct worker *w, const char *text, size_t len)
+{
+    struct engine_tokens ids = {0};
+    engine_tokenize(w->model, text, len, false, &ids);
+    int n = (int)ids.n;
+    engine_tokens_free(&ids);
+    return n;
+}
+
+static int rendered_tokens(struct worker *w, const struct engine_message *messages, size_t n)
+{
+    char err[256];
+    struct engine_tokens ids = {0};
+    bool ok = engine_render_chat(w->model, messages, n, false, &ids, err, sizeof err);
+    int count = ok ? (int)ids.n : -1;
+    engine_tokens_free(&ids);
+    return count;
+}
+
+void worker_learn_template(struct worker *w)
+{
+    struct engine_message messages[] = {{.role = ENGINE_USER, .text = "a", .len = 1},
+                                        {.role = ENGINE_ASSISTANT, .text = "a", .len = 1},
+                                        {.role = ENGINE_USER, .text = "a", .len = 1}};
+    int one = rendered_tokens(w, messages, 1), three = rendered_tokens(w, messages, 3);
+    w->message_overhead = one > 0 && three > one ? (three - one + 1) / 2 - worker_count(w, "a", 1) : 8;
+}
+
+static int window_tokens(const struct worker *w)
+{
+    return engine_session_n_ctx(w->session);
+}
+
+/* Longer than any text that the window can hold: it is not even tokenized, for that could take longer than a stop may. */
+static bool is_huge(const struct worker *w, size_t len)
+{
+    return len > (size_t)window_tokens(w) * BYTES_PER_TOKEN;
+}
+
+/* The text that stands for a message, and its tokens without the template (of a huge one, the window's). */
+static struct remembered *known(struct worker *w, const struct job_message *m)
+{
+    struct remembered *r = memory_message(w->memory, m->id, m->text, m->len);
+    if (r->n_tokens < 0 && is_huge(w, m->len))
+        r->n_tokens = window_tokens(w);
+    else if (r->n_tokens < 0)
+        r->n_tokens = worker_count(w, m->text, m->len);
+    return r;
+}
+
+size_t worker_job_tail(const struct job *job)
+{
+    return job->n_messages - job->covered;
+}
+
+static struct job_message *tail_message(const struct job *job, size_t i)
+{
+    return &job->messages[job->covered + i];
+}
+
+int worker_summary_max(const struct worker *w)
+{
+    int max = window_tokens(w) / 8;
+    return max < 16 ? 16 : max > 256 ? 256 : max;
+}
+
+/* Room kept for the answer: what the hard limit leaves, or less where less is asked for. */
+static int answer_room(const struct worker *w, const struct job *job)
+{
+    int room = (int)(window_tokens(w) * (1 - WINDOW_HARD));
+    return job->max_tokens > 0 && job->max_tokens < room ? job->max_tokens : room;
+}
+
+int worker_estimate(struct worker *w, const struct job *job, size_t n)
+{
+    int sum = FRAME + w->message_overhead * (int)(n + 1);
+    sum += job->system ? worker_count(w, job->system, strlen(job->system)) : 0;
+    sum += job->summary ? worker_count(w, job->summary, strlen(job->summary)) : 0;
+    for (size_t i = 0; i < n && !worker_interrupted(w); i++)
+        sum += known(w, tail_message(job, i))->n_tokens;
+    return sum;
+}
+
+/* ---- rendering ---- */
+
+struct rendering {
+    struct engine_message *messages;
+    size_t n;
+    char *first; /* the text of the message the summary stands in, or NULL */
+};
+
+/* Puts the summary in front of a message's text, or makes a message of it. */
+static void add_summary(struct rendering *r, const struct job *job, const char *text, size_t len)
+{
+    struct buffer b = {0};
+    char *wrapped = summary_wrap(job->summary);
+    buffer_puts(&b, wrapped);
+    free(wrapped);
+    if (len)
+        buffer_puts(&b, "\n\n");
+    buffer_add(&b, text, len);
+    r->messages[r->n++] = (struct engine_message){.role = ENGINE_USER, .text = b.s, .len = b.len};
+    r->first = buffer_take(&b);
+}
+
+/* The texts and ids given to the template are not copied: nothing is cut or forgotten while a prompt is rendered. */
+static void add_message(struct worker *w, struct rendering *r, const struct job *job, const struct job_message *m)
+{
+    const struct remembered *known_as = memory_message(w->memory, m->id, m->text, m->len);
+    const char *text = known_as->cut ? known_as->cut : m->text;
+    size_t len = known_as->cut ? strlen(known_as->cut) : m->len;
+    bool carries = job->summary && !r->first;
+    if (m->role == ENGINE_ASSISTANT &&
+        !len) /* stopped before its first word: it would teach the model to say nothing */
+        return;
+    if (carries && m->role == ENGINE_USER) {
+        add_summary(r, job, text, len);
+        return;
+    }
+    if (carries)
+        add_summary(r, job, "", 0);
+    r->messages[r->n] = (struct engine_message){.role = m->role, .text = text, .len = len};
+    if (m->role == ENGINE_ASSISTANT && !known_as->cut) {
+        r->messages[r->n].ids = known_as->ids;
+        r->messages[r->n].n_ids = known_as->n_ids;
+    }
+    r->n++;
+}
+
+bool worker_render(struct worker *w, const struct job *job, size_t n, const char *request, bool generate,
+                   struct engine_tokens *out, char *err, size_t cap)
+{
+    struct rendering r = {.messages = mem_new(n + 3, sizeof *r.messages)};
+    out->n = 0;
+    if (job->system)
+        r.messages[r.n++] =
+            (struct engine_message){.role = ENGINE_SYSTEM, .text = job->system, .len = strlen(job->system)};
+    for (size_t i = 0; i < n; i++)
+        add_message(w, &r, job, tail_message(job, i));
+    if (request)
+        r.messages[r.n++] = (struct engine_message){.role = ENGINE_USER, .text = request, .len = strlen(request)};
+    bool ok = engine_render_chat(w->model, r.messages, r.n, generate, out, err, cap);
+    free(r.messages);
+    free(r.first);
+    return ok;
+}
+
+/* ---- the plan ---- */
+
+size_t worker_plan(struct worker *w, const struct job *job, size_t rendered, bool idle)
+{
+    size_t n = worker_job_tail(job);
+    int *tokens = mem_new(n, sizeof *tokens);
+    bool *is_answer = mem_new(n, sizeof *is_answer);
+    int sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct job_message *m = tail_message(job, i);
+        tokens[i] = known(w, m)->n_tokens + w->message_overhead;
+        is_answer[i] = m->role == ENGINE_ASSISTANT;
+        sum += tokens[i];
+    }
+    struct window_costs costs = {.n_ctx = window_tokens(w),
+                                 .fixed =
+                                     (int)rendered - sum, /* so that the plan's sum is the prompt's true length */
+                                 .summary = job->summary ? worker_count(w, job->summary, strlen(job->summary)) : 0,
+                                 .messages = tokens,
+                                 .is_answer = is_answer,
+                                 .n_messages = n,
+                                 .reserve = answer_room(w, job),
+                                 .summary_max = worker_summary_max(w)};
+    struct window_plan plan = window_plan(&costs, idle);
+    free(tokens);
+    free(is_answer);
+    return plan.action == WINDOW_COMPACT ? plan.cover : 0;
+}
+
+/* ---- what is too large by itself ---- */
+
+/* A text cut in its middle to at most max tokens; NULL where it has no more anyway. */
+static char *cut_to(struct worker *w, const char *text, size_t len, int max)
+{
+    char *cut = is_huge(w, len) ? window_cut_middle(text, len, (size_t)window_tokens(w) * BYTES_PER_TOKEN) : NULL;
+    size_t bytes = cut ? strlen(cut) : len;
+    int n = worker_count(w, cut ? cut : text, bytes);
+    for (int i = 0; i < TRIES && n > max; i++) {
+        bytes = (size_t)((double)bytes * max / n * (i < TRIES - 1 ? 0.95 : 0.5));
+        free(cut);
+        cut = window_cut_middle(text, len, bytes);
+        bytes = strlen(cut);
+        n = worker_count(w, cut, bytes);
+    }
+    return cut;
+}
+
+static void cut_message(struct worker *w, struct job *job, const struct job_message *m, int max)
+{
+    char *cut = cut_to(w, m->text, m->len, max);
+    if (!cut)
+        return;
+    struct remembered *r = memory_message(w->memory, m->id, m->text, m->len);
+    bool again = r->cut != NULL;
+    free(r->cut);
+    r->cut = cut;
+    r->n_tokens = worker_count(w, cut, strlen(cut));
+    if (again)
+        return;
+    char text[200];
+    snprintf(text, sizeof text,
+             "The message is too long for the window of %d tokens: the model sees its beginning and its end.",
+             window_tokens(w));
+    worker_notice(w, job, text);
+}
+
+static void cut_system(struct worker *w, struct job *job)
+{
+    char *cut = job->system ? cut_to(w, job->system, strlen(job->system), window_tokens(w) / 3) : NULL;
+    if (!cut)
+        return;
+    free(job->system);
+    job->system = cut;
+    if (w->noticed_system == job->conversation)
+        return;
+    w->noticed_system = job->conversation;
+    worker_notice(
+        w, job, "The system prompt takes more than a third of the window: the model sees its beginning and its end.");
+}
+
+/* A summary made for a larger window, or by another program. */
+static void cut_summary(struct worker *w, struct job *job)
+{
+    int max = worker_summary_max(w);
+    for (int i = 0, n; i < TRIES && job->summary; i++) {
+        size_t len = strlen(job->summary);
+        if ((n = worker_count(w, job->summary, len)) <= max)
+            return;
+        char *shorter = summary_extract(job->summary, NULL, 0, (size_t)((double)len * max / n * 0.95));
+        free(job->summary);
+        job->summary = shorter;
+    }
+}
+
+/* A job queued before the newest summary was made brings messages that it covers. */
+static void take_newest_summary(struct worker *w, struct job *job)
+{
+    int64_t last;
+    const char *summary = memory_summary(w->memory, job->conversation, &last);
+    for (size_t i = 0; summary && i + 1 < job->n_messages; i++) {
+        if (job->messages[i].id != last)
+            continue;
+        job->covered = i + 1;
+        free(job->summary);
+        job->summary = mem_string(summary);
+    }
+}
+
+void worker_prepare(struct worker *w, struct job *job)
+{
+    take_newest_summary(w, job);
+    if (job->summary && !job->summary[strspn(job->summary, " \n\t")]) {
+        free(job->summary);
+        job->summary = NULL;
+    }
+    cut_summary(w, job);
+    cut_system(w, job);
+}
+
+/* ---- the prompt of an answer ---- */
+
+/* Renders the prompt, or, where it cannot fit, estimates its length only. */
+static bool render_or_estimate(struct worker *w, struct job *job, struct engine_tokens *out, int *n, char *err,
+                               size_t cap)
+{
+    *n = worker_estimate(w, job, worker_job_tail(job));
+    if (*n > window_tokens(w) + FRAME)
+        return true;
+    if (!worker_render(w, job, worker_job_tail(job), NULL, true, out, err, cap))
+        return false;
+    *n = (int)out->n;
+    return true;
+}
+
+/* All that can be summarized is: what is still too much is the last message. */
+static bool cut_last_message(struct worker *w, struct job *job, struct engine_tokens *out, int n, char *err,
+                             size_t cap)
+{
+    const struct job_message *m = tail_message(job, worker_job_tail(job) - 1);
+    int room = window_tokens(w) - answer_room(w, job), least = window_tokens(w) / 16;
+    for (int i = 0; i < TRIES && n > room; i++) {
+        int max = known(w, m)->n_tokens - (n - room);
+        if (max < least)
+            break;
+        cut_message(w, job, m, max);
+        if (!worker_render(w, job, worker_job_tail(job), NULL, true, out, err, cap))
+            return false;
+        n = (int)out->n;
+    }
+    if (n <= room)
+        return true;
+    snprintf(err, cap, "The window of %d tokens is too small for this conversation.", window_tokens(w));
+    return false;
+}
+
+enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out, char *err, size_t cap)
+{
+    if (!job->n_messages || job->messages[job->n_messages - 1].role != ENGINE_USER) {
+        snprintf(err, cap, "There is no message to answer.");
+        return FIT_FAILED;
+    }
+    worker_prepare(w, job);
+    for (;;) {
+        int n;
+        if (!render_or_estimate(w, job, out, &n, err, cap))
+            return FIT_FAILED;
+        if (worker_interrupted(w))
+            return FIT_INTERRUPTED;
+        size_t cover = worker_plan(w, job, (size_t)n, false);
+        if (!cover)
+            return cut_last_message(w, job, out, n, err, cap) ? FIT_OK : FIT_FAILED;
+        if (!worker_summarize(w, job, cover, false))
+            return FIT_INTERRUPTED;
+    }
+}
