@@ -155,6 +155,7 @@ void worker_compact_idle(struct worker *w, struct job *job)
     enum worker_end end = WORKER_END_COMPLETE;
     while (!worker_interrupted(w)) {
         int n = worker_estimate(w, job, worker_job_tail(job));
+        prompt.n = 0;
         if (n <= engine_session_n_ctx(w->session)) {
             if (!worker_render(w, job, worker_job_tail(job), NULL, false, &prompt, err, sizeof err))
                 break;
@@ -170,7 +171,7 @@ void worker_compact_idle(struct worker *w, struct job *job)
         break;
     }
     /* The next prompt begins with these: evaluated now, the next answer need not wait for them. */
-    if (begun && end == WORKER_END_COMPLETE && (int)prompt.n < engine_session_n_ctx(w->session))
+    if (begun && end == WORKER_END_COMPLETE && prompt.n && (int)prompt.n < engine_session_n_ctx(w->session))
         engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err);
     if (begun)
         worker_answer_ended(w, job, end, "");

@@ -17,8 +17,9 @@
 
 enum {
     BYTES_PER_TOKEN =
-        32,    /* more than text has: what is longer than so many per token of the window is cut uncounted */
-    TRIES = 8, /* cuts of one text; each aims below the room, so more than two are rare */
+        32,     /* more than text has: what is longer than so many per token of the window is cut uncounted */
+    FRAME = 64, /* tokens of a default system prompt, a summary's frame, an answer's header: an estimate */
+    TRIES = 8,  /* cuts of one text; each aims below the room, so more than two are rare */
 };
 
 /* ---- counting ---- */
