@@ -42,6 +42,8 @@ static void add_token(struct answer *a, int32_t id)
     size_t n = engine_stream_push(&a->stream, a->w->model, id, piece, sizeof piece);
     if (!a->stream.n_held)
         a->n_whole = a->ids.n;
+    else if (n) /* what was held before has come to nothing; this token's bytes are held now */
+        a->n_whole = a->ids.n - 1;
     n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
     if (!n)
         return;

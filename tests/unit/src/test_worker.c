@@ -177,7 +177,7 @@ static void chat_wait(struct chat *c, int64_t answer)
             chat_summarized(c, e);
         } else if (e->type == WORKER_NOTICE) {
             c->n_notices++;
-        } else if (e->type == WORKER_DONE) {
+        } else if (e->type == WORKER_DONE && e->answer) { /* without one it is the end of a compaction */
             assert_int_equal(e->answer, answer);
             done = true;
             c->end = e->end;
@@ -419,15 +419,15 @@ static void a_template_gets_no_empty_answers(void **state)
 /* ---- events seen one by one: notify runs on the worker's thread, so what it does comes between two tokens ---- */
 
 struct watch {
-    struct worker *volatile w;
+    struct worker *_Atomic w;     /* NULL: events are left to the test */
     int n_pieces, change_after;   /* set_temperature(hot) after so many */
     int compactions, generate_at; /* worker_generate at the first WORKER_COMPACTING */
     struct worker_job job;
     char texts[64][64];
     bool signals_blocked;
     struct worker_event *done[8];
-    int n_done, n_summaries;
-    bool loaded;
+    _Atomic int n_done;
+    int n_summaries;
 };
 
 static void on_event(void *ctx)
@@ -452,7 +452,10 @@ static void on_event(void *ctx)
                 worker_generate(watch->w, &watch->job);
             break;
         case WORKER_SUMMARY: watch->n_summaries++; break;
-        case WORKER_DONE: watch->done[watch->n_done++] = e; continue;
+        case WORKER_DONE:
+            watch->done[watch->n_done] = e;
+            watch->n_done++;
+            continue;
         default: break;
         }
         worker_event_free(e);
@@ -461,9 +464,9 @@ static void on_event(void *ctx)
 
 static void wait_done(struct watch *watch, int n)
 {
-    for (int i = 0; i < WAIT_MS && __atomic_load_n(&watch->n_done, __ATOMIC_ACQUIRE) < n; i++)
+    for (int i = 0; i < WAIT_MS && watch->n_done < n; i++)
         usleep(1000);
-    assert_true(__atomic_load_n(&watch->n_done, __ATOMIC_ACQUIRE) >= n);
+    assert_true(watch->n_done >= n);
 }
 
 static void watched_answer(struct watch *watch, int change_after)
@@ -473,7 +476,7 @@ static void watched_answer(struct watch *watch, int change_after)
     struct worker *w = worker_open(&options, on_event, watch);
     worker_event_free(wait_for(w, WORKER_LOADED));
     set_temperature(w, 0);
-    __atomic_store_n(&watch->w, w, __ATOMIC_RELEASE);
+    watch->w = w;
     struct worker_message question = {1, ENGINE_USER, "Hello"};
     struct worker_job job = {
         .conversation = 1, .answer = 2, .messages = &question, .n_messages = 1, .max_tokens = 20};
@@ -655,7 +658,7 @@ static void hundred_turns(const char *path, bool idle, bool keeps_no_summaries, 
     struct worker *w = open_worker(path, 1024);
     struct chat *c = chat_new(w);
     c->keeps_no_summaries = keeps_no_summaries;
-    int longest = 0, n_summaries = 0;
+    int longest = 0, n_summaries = 0, n_extending = 0, n_reused = 0;
     double start = clock_ms();
     for (int i = 0; i < turns; i++) {
         char text[200];
@@ -669,14 +672,19 @@ static void hundred_turns(const char *path, bool idle, bool keeps_no_summaries, 
         assert_true(c->stats.prompt_tokens + c->stats.generated_tokens <= 1024);
         assert_true(c->stats.context_tokens <= 1024);
         longest = c->stats.context_tokens > longest ? c->stats.context_tokens : longest;
-        if (i && c->n_summaries == n_summaries && !idle)
-            assert_true(c->stats.cached_tokens >= before.prompt_tokens + before.generated_tokens - 5);
+        if (i && c->n_summaries == n_summaries) {
+            /* A random model's answers hold broken characters, whose tokens are not repeated. */
+            n_reused += c->stats.cached_tokens >= before.prompt_tokens + before.generated_tokens - 5;
+            n_extending++;
+            assert_true(c->stats.cached_tokens >= before.prompt_tokens - 5 || idle);
+        }
         if (idle)
             chat_compact(c);
     }
     printf("figure: %d turns in %.1f s, longest context %d of 1024, %d summaries, %d by the model\n", turns,
            (clock_ms() - start) / 1e3, longest, c->n_summaries, c->n_by_model);
     assert_true(c->n_summaries >= turns / 30);
+    assert_true(idle || n_reused * 10 >= n_extending * 9);
     if (c->summary)
         assert_non_null(strstr(c->summary, "Dana"));
     chat_free(c);
@@ -790,11 +798,11 @@ static void a_window_too_small_for_anything_fails_with_a_sentence(void **state)
     worker_close(w);
 }
 
-/* Fills a window of 512 to between the soft and the hard limit. */
+/* Fills a window of 1024 to between the soft and the hard limit. */
 static void fill(struct chat *c)
 {
     c->max_tokens = 12;
-    while (c->stats.context_tokens < 512 * (WINDOW_SOFT + 0.03))
+    while (c->stats.context_tokens < 1024 * (WINDOW_SOFT + 0.03))
         chat_ask(c, "Tell me more about it.");
     assert_int_equal(c->n_summaries, 0);
 }
@@ -802,7 +810,7 @@ static void fill(struct chat *c)
 static void idle_compaction_past_the_soft_limit_makes_room(void **state)
 {
     (void)state;
-    struct worker *w = open_worker(nano, 512);
+    struct worker *w = open_worker(nano, 1024);
     struct chat *c = chat_new(w);
     chat_ask(c, "Hello, my name is Dana.");
     chat_compact(c); /* far from the limit: nothing comes of it */
@@ -829,33 +837,24 @@ static void idle_compaction_past_the_soft_limit_makes_room(void **state)
 static void idle_compaction_gives_way_to_a_question_and_costs_it_nothing(void **state)
 {
     (void)state;
-    struct worker *w = open_worker(nano, 512);
+    struct watch watch = {.generate_at = 1};
+    struct worker_options options = {.model_path = nano, .n_ctx = 1024, .threads = 1, .seed = 1};
+    struct worker *w = worker_open(&options, on_event, &watch);
+    worker_event_free(wait_for(w, WORKER_LOADED));
     struct chat *c = chat_new(w);
     fill(c);
-    worker_close(w);
-
-    struct watch watch = {.generate_at = 1};
-    struct worker_options options = {.model_path = nano, .n_ctx = 512, .threads = 1, .seed = 1};
-    w = worker_open(&options, on_event, &watch);
-    worker_event_free(wait_for(w, WORKER_LOADED));
-    __atomic_store_n(&watch.w, w, __ATOMIC_RELEASE);
-    /* the answer is regenerated, so that the context is live; then a compaction, during which a question comes */
-    struct worker_job compact = chat_job(c, 0), live = compact;
-    live.n_messages--;
-    live.answer = c->messages[c->n - 1].id;
-    live.max_tokens = 4;
-    worker_generate(w, &live);
-    wait_done(&watch, 1);
+    struct worker_job compact = chat_job(c, 0);
     chat_add(c, ENGINE_USER, "Another question.");
     watch.job = chat_job(c, c->next_id + 1);
+    watch.w = w;
     worker_compact(w, &compact);
-    wait_done(&watch, 3);
-    assert_int_equal(watch.done[1]->answer, 0);
-    assert_int_equal(watch.done[1]->end, WORKER_END_STOPPED);
-    assert_int_equal(watch.done[2]->answer, c->next_id + 1);
-    assert_int_not_equal(watch.done[2]->end, WORKER_END_STOPPED);
+    wait_done(&watch, 2);
+    assert_int_equal(watch.done[0]->answer, 0);
+    assert_int_equal(watch.done[0]->end, WORKER_END_STOPPED);
+    assert_int_equal(watch.done[1]->answer, c->next_id + 1);
+    assert_int_not_equal(watch.done[1]->end, WORKER_END_STOPPED);
     assert_int_equal(watch.n_summaries, 0);
-    assert_true(watch.done[2]->stats.cached_tokens >= watch.done[0]->stats.prompt_tokens);
+    assert_true(watch.done[1]->stats.cached_tokens >= c->stats.prompt_tokens);
     worker_close(w);
     for (int i = 0; i < watch.n_done; i++)
         worker_event_free(watch.done[i]);
@@ -865,7 +864,7 @@ static void idle_compaction_gives_way_to_a_question_and_costs_it_nothing(void **
 static void a_stopped_compaction_changes_nothing(void **state)
 {
     (void)state;
-    struct worker *w = open_worker(nano, 512);
+    struct worker *w = open_worker(nano, 1024);
     struct chat *c = chat_new(w);
     fill(c);
     chat_compact(c);
@@ -876,7 +875,7 @@ static void a_stopped_compaction_changes_nothing(void **state)
     worker_close(w);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_loaded_on_the_thread),
@@ -911,5 +910,7 @@ int main(void)
         cmocka_unit_test(idle_compaction_gives_way_to_a_question_and_costs_it_nothing),
         cmocka_unit_test(a_stopped_compaction_changes_nothing),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
