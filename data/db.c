@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define BUSY_MS 2500           /* patience with another program's lock, per attempt */
+#define TURN_US 1000           /* how long a lock stays free for others, and how often they look */
 #define JOURNAL_KEPT "1048576" /* bytes of journal kept between transactions */
 
 /* clang-format off */
@@ -192,8 +193,12 @@ int db_run(sqlite3_stmt *stmt)
 
 int db_begin(struct db *db, enum db_statement how)
 {
-    if (!db->previewing)
+    if (!db->previewing) {
+        /* SQLite's lock has no queue: a program with much to write would take it again before others see it free. */
+        if (how == DB_BEGIN_WRITE && !db->in_memory && owner_company(db->lock_fd))
+            usleep(TURN_US);
         return db_run(db->statements[how]);
+    }
     /* A failure may have ended the preview's transaction; going on without it would write. */
     return sqlite3_get_autocommit(db->handle) ? SQLITE_ABORT : SQLITE_OK;
 }
@@ -211,6 +216,19 @@ char *db_text(sqlite3_stmt *stmt, int column)
 }
 
 /* ---- opening ---- */
+
+/* Called by SQLite while another program holds a lock. Its own handler soon looks only ten times a second, which a lock that
+ * is free for a millisecond now and then may never meet. */
+static int wait_turn(void *ctx, int times)
+{
+    struct db *db = ctx;
+    if (times == 0)
+        db->busy_since_ms = store_ticks_ms();
+    if (store_ticks_ms() - db->busy_since_ms >= BUSY_MS)
+        return 0;
+    usleep(TURN_US / 2 + (useconds_t)(times * 7 % 10) * TURN_US / 10);
+    return 1;
+}
 
 static int configure(struct db *db, char *err, size_t cap)
 {
@@ -267,7 +285,7 @@ static int open_steps(struct db *db, char *err, size_t cap)
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_extended_result_codes(db->handle, 1);
-    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    sqlite3_busy_handler(db->handle, wait_turn, db);
     if (sqlite3_db_readonly(db->handle, "main") == 1)
         return SQLITE_READONLY;
     rc = schema_prepare(db->handle, db->path, err, cap);
@@ -443,5 +461,5 @@ void db_preview_end(struct db *db)
         db_run(db->statements[DB_ROLLBACK]);
     db->previewing = false;
     sqlite3_exec(db->handle, "PRAGMA journal_mode = PERSIST; PRAGMA cache_spill = ON", NULL, NULL, NULL);
-    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    sqlite3_busy_handler(db->handle, wait_turn, db);
 }

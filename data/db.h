@@ -33,9 +33,10 @@ struct db {
     store_id owner;    /* ours, written beside streaming answers */
     store_id *deleted; /* conversations deleted here: what comes later for them is dropped */
     size_t n_deleted;
-    char error[512]; /* the last failure, in words */
-    bool previewing; /* between db_preview_begin and db_preview_end */
-    bool stale;      /* it was of a kind that opening the file anew may cure */
+    char error[512];       /* the last failure, in words */
+    int64_t busy_since_ms; /* when the present wait for another program's lock began */
+    bool previewing;       /* between db_preview_begin and db_preview_end */
+    bool stale;            /* it was of a kind that opening the file anew may cure */
 };
 
 enum db_result {

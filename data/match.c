@@ -124,7 +124,31 @@ static size_t put_line(char *line, const char *text, size_t len)
     }
     while (used > 0 && line[used - 1] == ' ')
         used--;
+    line[used] = '\0';
     return used;
+}
+
+/* The grapheme boundaries before and after p. Emoji joined into one (a family) count as one: libunistring 1.0 looks at pairs
+ * of characters only and would part them. */
+static bool after_joiner(const uint8_t *start, const uint8_t *p)
+{
+    return p - start >= 3 && memcmp(p - 3, "\u200d", 3) == 0;
+}
+
+static const uint8_t *step_back(const uint8_t *p, const uint8_t *start)
+{
+    do
+        p = u8_grapheme_prev(p, start);
+    while (after_joiner(start, p));
+    return p;
+}
+
+static const uint8_t *step_on(const uint8_t *p, const uint8_t *start, const uint8_t *end)
+{
+    do
+        p = u8_grapheme_next(p, end);
+    while (p < end && after_joiner(start, p));
+    return p;
 }
 
 char *match_excerpt(const char *text, size_t text_len, size_t at)
@@ -132,9 +156,9 @@ char *match_excerpt(const char *text, size_t text_len, size_t at)
     const uint8_t *start = (const uint8_t *)text, *end = start + text_len;
     const uint8_t *from = start + at, *to = start + at;
     for (int i = 0; i < EXCERPT_BEFORE && from > start; i++)
-        from = u8_grapheme_prev(from, start);
+        from = step_back(from, start);
     for (int i = 0; i < EXCERPT_AFTER && to < end; i++)
-        to = u8_grapheme_next(to, end);
+        to = step_on(to, start, end);
     size_t kept = (size_t)(to - from), used = 0;
     char *line = store_calloc(kept + 8, 1);
     if (from > start)

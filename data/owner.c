@@ -47,3 +47,9 @@ bool owner_alive(int fd, store_id id)
     /* Not to be told counts as alive: a wrong "interrupted" is worse than a late one. */
     return fcntl(fd, OWNER_GET, &lock) != 0 || lock.l_type != F_UNLCK;
 }
+
+bool owner_company(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* from 0 to the end of all offsets */
+    return fcntl(fd, OWNER_GET, &lock) == 0 && lock.l_type != F_UNLCK;
+}

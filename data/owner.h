@@ -19,4 +19,7 @@ int owner_open(const char *db_path, store_id id, char *err, size_t cap);
 /* Whether another store holds id's byte. */
 bool owner_alive(int fd, store_id id);
 
+/* Whether any other store has the file open. */
+bool owner_company(int fd);
+
 #endif

@@ -53,11 +53,21 @@ void *store_grow(void *array, size_t n, size_t size)
     return array;
 }
 
-int64_t store_now_ms(void)
+static int64_t clock_ms(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t store_now_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t store_ticks_ms(void)
+{
+    return clock_ms(STORE_TICKS);
 }
 
 static uint64_t random_bits(void)

@@ -16,6 +16,13 @@ char *store_printf(const char *format, ...) __attribute__((format(printf, 1, 2))
 void *store_grow(void *array, size_t n, size_t size);
 
 int64_t store_now_ms(void); /* since 1970 */
+/* Of the clock that pthread_cond_timedwait uses here: one that nobody sets, where the system lets us choose. */
+int64_t store_ticks_ms(void);
+#ifdef __APPLE__
+#define STORE_TICKS CLOCK_REALTIME
+#else
+#define STORE_TICKS CLOCK_MONOTONIC
+#endif
 
 struct store_conversation record_copy_conversation(const struct store_conversation *c);
 struct store_message record_copy_message(const struct store_message *m);

@@ -17,13 +17,6 @@
 
 #define RETRY_MS 1000
 
-/* pthread_cond_timedwait's clock: one that nobody sets, where the system lets us choose. */
-#ifdef __APPLE__
-#define WAIT_CLOCK CLOCK_REALTIME
-#else
-#define WAIT_CLOCK CLOCK_MONOTONIC
-#endif
-
 enum command_type {
     PUT_CONVERSATION,
     PUT_MESSAGE,
@@ -63,7 +56,7 @@ struct store {
     struct store_event_link *events, *last_event;
     bool closing;
     bool failing;     /* the oldest write in the list failed when last tried */
-    int64_t retry_at; /* ms of WAIT_CLOCK: when to try it again */
+    int64_t retry_at; /* of store_ticks_ms: when to try it again */
     char *failure;    /* what it said; NULL if none ever failed */
 };
 
@@ -227,13 +220,6 @@ static struct store_event *take_event(struct store *s)
     return e;
 }
 
-static int64_t wait_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(WAIT_CLOCK, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t at_ms)
 {
     struct timespec at = {.tv_sec = (time_t)(at_ms / 1000), .tv_nsec = (long)(at_ms % 1000) * 1000000};
@@ -242,13 +228,18 @@ static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t at_m
 
 /* ---- the thread ---- */
 
-/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. */
+/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. Where that
+ * fails the old one is kept, and why is the better word for what is wrong. */
 static bool reopen(struct store *s)
 {
-    char err[512];
-    struct db *fresh = s->path ? db_open(s->path, false, err, sizeof err) : NULL;
-    if (!fresh)
+    if (!s->path)
         return false;
+    char err[sizeof s->db->error];
+    struct db *fresh = db_open(s->path, false, err, sizeof err);
+    if (!fresh) {
+        memcpy(s->db->error, err, sizeof err);
+        return false;
+    }
     fresh->deleted = s->db->deleted;
     fresh->n_deleted = s->db->n_deleted;
     s->db->deleted = NULL;
@@ -338,7 +329,7 @@ static void write_down(struct store *s, struct command *c)
     if (result == DB_FAILED) {
         free(s->failure);
         s->failure = store_strdup(s->db->error);
-        s->retry_at = wait_clock_ms() + RETRY_MS;
+        s->retry_at = store_ticks_ms() + RETRY_MS;
         if (!s->failing)
             e = record_event(STORE_FAILING, store_strdup(s->failure));
         s->failing = true;
@@ -360,7 +351,7 @@ static void write_down(struct store *s, struct command *c)
  * time, as there is nobody left to take an answer. */
 static struct command *runnable(const struct store *s)
 {
-    if (s->closing || (s->failing && wait_clock_ms() >= s->retry_at))
+    if (s->closing || (s->failing && store_ticks_ms() >= s->retry_at))
         return first_of_kind(s, true);
     return s->failing ? first_of_kind(s, false) : s->commands;
 }
@@ -402,7 +393,7 @@ static void init_condition(pthread_cond_t *cond)
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
 #ifndef __APPLE__
-    pthread_condattr_setclock(&attributes, WAIT_CLOCK);
+    pthread_condattr_setclock(&attributes, STORE_TICKS);
 #endif
     pthread_cond_init(cond, &attributes);
     pthread_condattr_destroy(&attributes);
@@ -551,9 +542,9 @@ struct store_event *store_take(struct store *s)
 
 struct store_event *store_wait(struct store *s, int timeout_ms)
 {
-    int64_t until = wait_clock_ms() + timeout_ms;
+    int64_t until = store_ticks_ms() + timeout_ms;
     pthread_mutex_lock(&s->lock);
-    while (!s->events && (timeout_ms < 0 || wait_clock_ms() < until)) {
+    while (!s->events && (timeout_ms < 0 || store_ticks_ms() < until)) {
         if (timeout_ms < 0)
             pthread_cond_wait(&s->news, &s->lock);
         else

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +40,10 @@ static inline int make_dir(void **state)
 static inline int remove_dir(void **state)
 {
     (void)state;
+    char mounted[80]; /* what a test that failed may have left */
+    snprintf(mounted, sizeof mounted, "%s/mnt", test_dir);
+    umount2(mounted, MNT_DETACH);
+    umount2(test_dir, MNT_DETACH);
     return nftw(test_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
