@@ -4,12 +4,9 @@
 #include "base.h"
 #include "buffer.h"
 
-#include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *home(void)
@@ -50,25 +47,4 @@ char *path_expand(const char *path)
     struct buffer expanded = {0};
     buffer_printf(&expanded, "%s%s", home(), path + 1);
     return buffer_take(&expanded);
-}
-
-bool path_make_parents(const char *file, char *err, size_t cap)
-{
-    char *path = mem_string(file);
-    bool ok = true;
-    for (char *slash = strchr(path + 1, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-            struct stat
-                there; /* a read-only or foreign parent says EROFS or EACCES even where the directory exists */
-            int why = errno;
-            if (stat(path, &there) != 0) {
-                snprintf(err, cap, "the directory %s cannot be made: %s", path, strerror(why));
-                ok = false;
-            }
-        }
-        *slash = '/';
-    }
-    free(path);
-    return ok;
 }

@@ -1,0 +1,253 @@
+/* app.c - the full-screen program's loop, its beginning and its end. See app.h. */
+#include "app.h"
+
+#include "app_state.h"
+#include "base.h"
+#include "commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STOP_MS 1000 /* longest wait for the end of an answer when leaving */
+
+/* ---- shared ---- */
+
+void app_leave(struct app *app, int exit_status, const char *last_words)
+{
+    app->quit = true;
+    app->exit_status = exit_status;
+    free(app->last_words);
+    app->last_words = mem_string(last_words);
+}
+
+static bool holds(const struct app *app, const struct conversation *c)
+{
+    return c == app->shown || c == app->answering || c == app->compacting || app_waits(app, c);
+}
+
+void app_let_go(struct app *app, struct conversation *c)
+{
+    if (c && !holds(app, c))
+        conversation_free(c);
+}
+
+struct conversation *app_held(const struct app *app, store_id id)
+{
+    struct conversation *const one[] = {app->shown, app->answering, app->compacting};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        if (one[i] && one[i]->id == id)
+            return one[i];
+    for (size_t i = 0; i < app->n_waiting; i++)
+        if (app->waiting[i]->id == id)
+            return app->waiting[i];
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+/* A full pipe wakes just as well. */
+void app_wake(void *ctx)
+{
+    const struct app *app = ctx;
+    ssize_t ignored = write(app->wake[1], "", 1);
+    (void)ignored;
+}
+
+static bool open_wake(struct app *app)
+{
+    if (pipe(app->wake) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        fcntl(app->wake[i], F_SETFL, O_NONBLOCK);
+        fcntl(app->wake[i], F_SETFD, FD_CLOEXEC);
+    }
+    return true;
+}
+
+static int shorter(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static void sleep_until_something(struct app *app)
+{
+    struct pollfd fds[] = {{.fd = ui_fd(app->ui), .events = POLLIN}, {.fd = app->wake[0], .events = POLLIN}};
+    poll(fds, 2, shorter(ui_timeout(app->ui), app_save_timeout(app)));
+    char bytes[256];
+    while (fds[1].revents && read(app->wake[0], bytes, sizeof bytes) == (ssize_t)sizeof bytes)
+        ;
+}
+
+static void take_events(struct app *app)
+{
+    ui_read(app->ui);
+    struct ui_event wish;
+    while (!app->quit && ui_next_event(app->ui, &wish))
+        app_ui_event(app, &wish);
+    for (struct store_event *e; (e = store_take(app->store)); store_event_free(e))
+        app_store_event(app, e);
+    for (struct worker_event *e; app->worker && (e = worker_take(app->worker)); worker_event_free(e))
+        app_worker_event(app, e);
+    if (app_save_timeout(app) == 0)
+        app_save_answer(app);
+}
+
+/* What goes on in another conversation is not shown: a question can be asked here meanwhile, and waits. */
+static enum ui_activity shown_activity(const struct app *app)
+{
+    bool elsewhere = app->answering && app->answering != app->shown;
+    if (elsewhere || (app->activity == UI_SUMMARIZING && !app->answering && app->compacting != app->shown))
+        return app_waits(app, app->shown) ? UI_THINKING : UI_IDLE;
+    return app->activity;
+}
+
+static void draw(struct app *app)
+{
+    app->status.activity = shown_activity(app);
+    if (app->status_changed)
+        ui_set_status(app->ui, &app->status);
+    app->status_changed = false;
+    ui_draw(app->ui);
+}
+
+/* ---- beginning and end ---- */
+
+static const char *begin(struct app *app, const char *db, char *err, size_t cap)
+{
+    if (!open_wake(app))
+        return strerror(errno);
+    /* The screen first, whatever the rest takes: a person may type from here on. */
+    if (!(app->ui = ui_open(err, cap)))
+        return err;
+    setlocale(LC_NUMERIC, "C"); /* numbers in settings are the same everywhere */
+    app->activity = UI_LOADING;
+    app->status.progress = -1;
+    app->shown = conversation_new(settings_text(app->settings, SET_SYSTEM));
+    app_push_settings(app);
+    app_show(app, app->shown);
+    draw(app);
+
+    if (!(app->store = store_open(db, app_wake, app, err, cap)))
+        return err;
+    if (app->options->resume) {
+        app->opening = app->options->resume_id;
+        app->opening_latest = !app->opening;
+        store_load(app->store, app->opening);
+    } else {
+        app->history_wanted = true;
+        store_load(app->store, 0);
+    }
+    return NULL;
+}
+
+/* Stops the answer being written and waits for its last words. */
+static void end_answer(struct app *app)
+{
+    if (!app->answering)
+        return;
+    while (app->n_waiting)
+        app_forget_waiting(app, app->waiting[0]);
+    worker_stop(app->worker);
+    double until = clock_ms() + STOP_MS;
+    while (app->answering && clock_ms() < until) {
+        struct worker_event *e = worker_wait(app->worker, STOP_MS / 10);
+        if (e && e->type != WORKER_LOAD_FAILED)
+            app_worker_event(app, e);
+        worker_event_free(e);
+    }
+    app_save_answer(app);
+}
+
+/* What the store could not keep goes into a file of its own. Its path, malloc'd, or NULL. */
+static char *rescue(const struct conversation *c)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct buffer path = {0};
+    buffer_printf(&path, "%s/chinwag-%lld-XXXXXX", tmp && *tmp ? tmp : "/tmp", (long long)c->id);
+    buffer_puts(&path, "");
+    int fd = mkstemp(path.s);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!out) {
+        buffer_free(&path);
+        return NULL;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        fprintf(out, "%s:\n%s\n\n", c->messages[i].role == STORE_USER ? "you" : "chinwag",
+                c->messages[i].text.s ? c->messages[i].text.s : "");
+    if (fclose(out) == 0)
+        return buffer_take(&path);
+    buffer_free(&path);
+    return NULL;
+}
+
+static void end(struct app *app, const char *db)
+{
+    char err[512];
+    if (app->worker)
+        end_answer(app);
+    ui_close(app->ui); /* from here on stderr can be read */
+    if (app->worker)
+        worker_close(app->worker);
+    if (app->store && !store_close(app->store, err, sizeof err)) {
+        char *copy = rescue(app->shown);
+        app->exit_status = command_fail(1, "%s: the last messages could not be saved: %s%s%s", db, err,
+                                        copy ? "; this conversation was written to " : "", copy ? copy : "");
+        free(copy);
+    }
+    if (app->last_words)
+        command_fail(1, "%s", app->last_words);
+}
+
+static void free_all(struct app *app)
+{
+    struct conversation *shown = app->shown, *answering = app->answering, *compacting = app->compacting;
+    while (app->n_waiting)
+        app_forget_waiting(app, app->waiting[0]);
+    app->answering = app->compacting = app->shown = NULL;
+    conversation_free(shown);
+    if (answering != shown)
+        conversation_free(answering);
+    if (compacting != shown && compacting != answering)
+        conversation_free(compacting);
+    for (size_t i = 0; i < app->n_history; i++)
+        free(app->history[i]);
+    free(app->history);
+    free(app->waiting);
+    free(app->model_path);
+    free(app->last_words);
+    for (int i = 0; i < 2; i++)
+        if (app->wake[i] >= 0)
+            close(app->wake[i]);
+}
+
+int app_run(const struct options *options, struct settings *settings)
+{
+    char err[512];
+    char *db = settings_database(settings);
+    signal(SIGPIPE, SIG_IGN);
+    struct app app = {.options = options,
+                      .settings = settings,
+                      .wake = {-1, -1},
+                      .defaults = {.repeat_last_n = 256},
+                      .status_changed = true};
+    const char *failure = begin(&app, db, err, sizeof err);
+    if (failure)
+        app_leave(&app, 1, failure);
+    while (!app.quit) {
+        sleep_until_something(&app);
+        take_events(&app);
+        if (!app.quit)
+            draw(&app);
+    }
+    end(&app, db);
+    free_all(&app);
+    free(db);
+    return app.exit_status;
+}

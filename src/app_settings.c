@@ -1,0 +1,146 @@
+/* app_settings.c - settings between the panel, the store, the worker and the status line. See app_state.h. */
+#include "app_state.h"
+#include "base.h"
+#include "buffer.h"
+#include "models.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYSTEM_DEFAULT "default" /* in the panel: the model's own system prompt; an empty field is none at all */
+#define SYSTEM_HELP "empty = none, " SYSTEM_DEFAULT " = the model's"
+
+static const char *system_shown(const struct app *app)
+{
+    const char *system = app->shown ? app->shown->system : settings_text(app->settings, SET_SYSTEM);
+    return system ? system : SYSTEM_DEFAULT;
+}
+
+void app_push_settings(struct app *app)
+{
+    struct ui_setting rows[N_SETTINGS];
+    size_t n = 0;
+    for (int id = 0; id < N_SETTINGS; id++) {
+        const struct setting *row = &settings_table[id];
+        if (!row->in_panel)
+            continue;
+        rows[n++] = (struct ui_setting){.name = row->name,
+                                        .help = id == SET_SYSTEM ? SYSTEM_HELP : row->help,
+                                        .min = row->min,
+                                        .max = row->max,
+                                        .step = row->step,
+                                        .decimals = row->decimals,
+                                        .value = settings_number(app->settings, id),
+                                        .text = id == SET_SYSTEM ? system_shown(app) : NULL};
+    }
+    ui_set_settings(app->ui, rows, n);
+
+    struct engine_sampling sampling = settings_sampling(app->settings, &app->defaults);
+    if (app->worker && app->model_was_loaded)
+        worker_set_sampling(app->worker, &sampling);
+    app->status.temperature = sampling.temperature;
+    app->status.top_p = sampling.top_p;
+    app->status_changed = true;
+}
+
+/* ---- the panel ---- */
+
+static void changed(struct app *app, enum setting_id id)
+{
+    char *text = settings_format(app->settings, id);
+    store_put_setting(app->store, settings_table[id].name, text);
+    free(text);
+    if (id == SET_THREADS && app->worker)
+        worker_set_threads(app->worker, (int)settings_number(app->settings, id));
+    app_push_settings(app);
+}
+
+/* Of the conversation shown and of those to come. */
+static void set_system(struct app *app, const char *text)
+{
+    const char *system = strcmp(text, SYSTEM_DEFAULT) == 0 ? NULL : text;
+    settings_put_text(app->settings, LAYER_LIVE, SET_SYSTEM, system);
+    store_put_setting(app->store, settings_table[SET_SYSTEM].name, system);
+    struct conversation *c = app->shown;
+    free(c->system);
+    c->system = mem_string(system);
+    if (c->stored)
+        conversation_save_row(c, app->store, c->n ? c->messages[c->n - 1].id : 0);
+    app_push_settings(app);
+}
+
+static int panel_setting(struct app *app, const char *name)
+{
+    int id = settings_find(name);
+    if (id >= 0 && settings_table[id].in_panel)
+        return id;
+    char text[128];
+    snprintf(text, sizeof text, id < 0 ? "There is no setting '%.60s'" : "'%.60s' is set when the program starts",
+             name);
+    ui_flash(app->ui, text);
+    return -1;
+}
+
+void app_set(struct app *app, const char *name, double value)
+{
+    int id = panel_setting(app, name);
+    if (id < 0)
+        return;
+    if (settings_table[id].kind != SETTING_NUMBER) {
+        ui_flash(app->ui, "This setting is a text");
+        return;
+    }
+    settings_put_number(app->settings, LAYER_LIVE, id, value);
+    changed(app, id);
+}
+
+void app_set_text(struct app *app, const char *name, const char *value)
+{
+    char err[200];
+    int id = panel_setting(app, name);
+    if (id < 0)
+        return;
+    if (id == SET_SYSTEM) {
+        set_system(app, value);
+    } else if (settings_read(app->settings, LAYER_LIVE, id, value, err, sizeof err)) {
+        changed(app, id);
+    } else {
+        char text[256];
+        snprintf(text, sizeof text, "%s %s", name, err);
+        ui_flash(app->ui, text);
+    }
+}
+
+/* ---- at the start ---- */
+
+static void open_worker(struct app *app)
+{
+    char err[512];
+    char *path = model_choose(app->settings, err, sizeof err);
+    if (!path) {
+        app_leave(app, 1, err);
+        return;
+    }
+    free(app->model_path);
+    app->model_path = path;
+    struct worker_options options = settings_worker_options(app->settings, path);
+    app->worker = worker_open(&options, app_wake, app);
+}
+
+void app_take_stored_settings(struct app *app, const struct store_event *event)
+{
+    char err[200]; /* a value from another version that no longer fits is passed over */
+    for (size_t i = 0; i < event->n; i++) {
+        int id = settings_find(event->settings[i].key);
+        if (id >= 0 && (settings_table[id].in_panel || id == SET_MODEL))
+            settings_read(app->settings, LAYER_STORE, id, event->settings[i].value, err, sizeof err);
+    }
+    if (!app->shown->stored) {
+        free(app->shown->system);
+        app->shown->system = mem_string(settings_text(app->settings, SET_SYSTEM));
+    }
+    if (!app->worker)
+        open_worker(app);
+    app_push_settings(app);
+}

@@ -1,0 +1,203 @@
+/* app_show.c - which conversation is on the screen, and what the store sends. See app_state.h. */
+#include "app_state.h"
+#include "base.h"
+#include "buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HISTORY_MAX 500
+
+/* ---- the transcript ---- */
+
+static void show_message(struct app *app, const struct conversation_message *m)
+{
+    enum ui_role role = m->role == STORE_USER ? UI_PERSON : UI_MODEL_ANSWER;
+    ui_add(app->ui, m->id, role, m->text.s ? m->text.s : "", m->text.len, m->created_ms);
+    if (m->id != app->answer)
+        ui_finish(app->ui, m->id, m->footnote);
+}
+
+static void show_notice(struct app *app, const char *text)
+{
+    ui_add(app->ui, 0, UI_NOTICE, text, strlen(text), 0);
+}
+
+void app_show_stats(struct app *app, const struct engine_stats *stats, int window_used)
+{
+    struct ui_status *status = &app->status;
+    status->window_used = window_used;
+    status->first_token_s = stats->first_token_ms / 1e3;
+    bool known = stats->generated_tokens > 1 && stats->decode_ms > 0;
+    status->tokens_per_second = known ? (stats->generated_tokens - 1) * 1e3 / stats->decode_ms : 0;
+    app->status_changed = true;
+}
+
+void app_show(struct app *app, struct conversation *c)
+{
+    struct conversation *before = app->shown;
+    app->shown = c;
+    if (before != c)
+        app_let_go(app, before);
+    app->opening = 0;
+    app->opening_latest = false;
+    ui_show_conversation(app->ui, c->id, c->title);
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->messages[i].role != STORE_SYSTEM)
+            show_message(app, &c->messages[i]);
+        if (c->summary && i + 1 == c->n_summarized)
+            show_notice(app, "The model sees what is above as a summary.");
+    }
+    app->status.summarized = (int)c->n_summarized;
+    app_show_stats(app, c->n ? &c->messages[c->n - 1].stats : &(struct engine_stats){0}, c->window_used);
+    app_push_settings(app); /* the system prompt is the conversation's own */
+}
+
+void app_show_new(struct app *app)
+{
+    app_show(app, conversation_new(settings_text(app->settings, SET_SYSTEM)));
+}
+
+void app_open(struct app *app, store_id id)
+{
+    struct conversation *c = app_held(app, id);
+    if (c) {
+        app_show(app, c);
+        return;
+    }
+    app->opening = id;
+    store_load(app->store, id);
+}
+
+void app_notice(struct app *app, const struct conversation *c, const char *text)
+{
+    if (c != app->shown)
+        return;
+    /* Above an answer that has not begun, for it tells what the answer will rest on. */
+    struct conversation_message *answer = app->answering == c ? conversation_find(app->shown, app->answer) : NULL;
+    bool above = answer && !answer->text.len && answer == &c->messages[c->n - 1];
+    if (above)
+        ui_remove(app->ui, answer->id);
+    show_notice(app, text);
+    if (above)
+        show_message(app, answer);
+}
+
+/* ---- earlier prompts ---- */
+
+static void forget_prompt(struct app *app, size_t i)
+{
+    free(app->history[i]);
+    memmove(app->history + i, app->history + i + 1, (--app->n_history - i) * sizeof *app->history);
+}
+
+void app_remember_prompt(struct app *app, const char *text)
+{
+    if (!text)
+        return;
+    for (size_t i = 0; i < app->n_history; i++) /* once is enough: the latest place counts */
+        if (strcmp(app->history[i], text) == 0) {
+            forget_prompt(app, i);
+            break;
+        }
+    if (app->n_history == HISTORY_MAX)
+        forget_prompt(app, 0);
+    app->history = mem_resize(app->history, app->n_history + 1, sizeof *app->history);
+    app->history[app->n_history++] = mem_string(text);
+}
+
+static void remember_prompts(struct app *app, const struct store_event *loaded)
+{
+    for (size_t i = 0; i < loaded->n; i++)
+        if (loaded->messages[i].role == STORE_USER)
+            app_remember_prompt(app, loaded->messages[i].text);
+    ui_set_history(app->ui, (const char *const *)app->history, app->n_history);
+}
+
+/* ---- the store's events ---- */
+
+static void opened(struct app *app, const struct store_event *event)
+{
+    if (app->history_wanted) {
+        app->history_wanted = false;
+        remember_prompts(app, event);
+        return;
+    }
+    store_id found = event->conversation.id;
+    bool resuming = app->options->resume && app->shown->n == 0 && !app->shown->stored;
+    if (!found && app->opening_latest) {
+        app->opening_latest = false;
+        ui_flash(app->ui, "There is no conversation to resume yet: this is a new one");
+    } else if (!found && app->opening && resuming) {
+        char text[80];
+        snprintf(text, sizeof text, "there is no conversation %lld", (long long)app->opening);
+        app_leave(app, 1, text);
+    } else if (!found && app->opening) {
+        app->opening = 0;
+        ui_flash(app->ui, "This conversation is no longer there");
+        store_list(app->store);
+    } else if (found && (found == app->opening || app->opening_latest)) {
+        struct conversation *held = app_held(app, found);
+        struct conversation *c = held ? held : conversation_from_store(event);
+        if (resuming && settings_has(app->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
+            free(c->system);
+            c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
+        }
+        remember_prompts(app, event);
+        app_show(app, c);
+    }
+}
+
+static void listed(struct app *app, const struct store_event *event)
+{
+    struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
+    for (size_t i = 0; i < event->n; i++)
+        rows[i] = (struct ui_conversation){.id = event->conversations[i].id,
+                                           .title = event->conversations[i].title,
+                                           .updated_ms = event->conversations[i].updated_ms};
+    ui_set_conversations(app->ui, rows, event->n);
+    free(rows);
+}
+
+static void found(struct app *app, const struct store_event *event)
+{
+    struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
+    for (size_t i = 0; i < event->n; i++)
+        rows[i] = (struct ui_conversation){.id = event->hits[i].conversation,
+                                           .title = event->hits[i].title,
+                                           .updated_ms = event->hits[i].created_ms,
+                                           .detail = event->hits[i].excerpt};
+    ui_set_found(app->ui, event->text, rows, event->n);
+    free(rows);
+}
+
+static void failing(struct app *app, const struct store_event *event)
+{
+    struct buffer text = {0};
+    buffer_printf(&text, "Not saved: %s. It is tried again every second; leave only if that cannot be mended.",
+                  event->text);
+    ui_flash(app->ui, text.s);
+    app_notice(app, app->shown, text.s);
+    buffer_free(&text);
+}
+
+void app_store_event(struct app *app, const struct store_event *event)
+{
+    switch (event->type) {
+    case STORE_SETTINGS: app_take_stored_settings(app, event); break;
+    case STORE_LIST: listed(app, event); break;
+    case STORE_LOADED: opened(app, event); break;
+    case STORE_FOUND: found(app, event); break;
+    case STORE_FAILING: failing(app, event); break;
+    case STORE_RECOVERED:
+        ui_flash(app->ui, "Everything is saved again");
+        app_notice(app, app->shown, "Everything is saved again.");
+        break;
+    case STORE_ERROR:
+        app->history_wanted = false; /* no answer to that query will come */
+        app->opening = 0;
+        ui_flash(app->ui, event->text);
+        break;
+    }
+}

@@ -1,0 +1,98 @@
+/*
+ * app_state.h - what the files app*.c share: the state of the full-screen program. Private to them.
+ */
+#ifndef APP_STATE_H
+#define APP_STATE_H
+
+#include "../data/store.h"
+#include "../ui/ui.h"
+#include "app.h"
+#include "conversation.h"
+#include "worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum app_model { APP_MODEL_LOADING, APP_MODEL_READY, APP_MODEL_MISSING };
+
+struct app {
+    const struct options *options;
+    struct settings *settings;
+    struct ui *ui;
+    struct store *store;
+    struct worker *worker; /* NULL until the store has said which model was used last */
+    int wake[2];           /* pipe: the store's and the worker's threads write a byte for each event */
+
+    /* Conversations are freed when none of these holds them any more (app_let_go). */
+    struct conversation *shown;      /* never NULL */
+    struct conversation *answering;  /* whose answer the worker writes, or NULL */
+    struct conversation *compacting; /* whose context the worker was last asked to compact, or NULL */
+    struct conversation **waiting;   /* owed an answer, in this order */
+    size_t n_waiting;
+
+    store_id answer;        /* the message being written */
+    bool answer_unsaved;    /* it has grown since answer_saved_ms */
+    double answer_saved_ms; /* clock_ms of its last write */
+
+    enum app_model model;
+    bool model_was_loaded;           /* once at least */
+    char *model_path;                /* asked for last */
+    struct engine_sampling defaults; /* the file's, for what is no setting */
+    enum ui_activity activity;       /* the worker's; status has what of it concerns the conversation shown */
+    struct ui_status status;
+    bool status_changed;
+
+    store_id opening;    /* conversation the store was asked for, 0 = none */
+    bool opening_latest; /* ... or the latest one: --resume */
+    bool history_wanted; /* the first conversation that comes is for the Up key only */
+    char **history;      /* earlier prompts, oldest first */
+    size_t n_history;
+
+    bool quit;
+    int exit_status;
+    char *last_words; /* for stderr, once the screen is closed; NULL = none */
+};
+
+/* ---- app.c ---- */
+void app_leave(struct app *app, int exit_status, const char *last_words); /* last_words may be NULL */
+void app_wake(void *app);                                 /* from any thread: the loop has something to take */
+void app_let_go(struct app *app, struct conversation *c); /* frees it unless something holds it; NULL is fine */
+struct conversation *app_held(const struct app *app, store_id id); /* the one in memory, or NULL */
+
+/* ---- app_show.c: the transcript and what the store sends ---- */
+void app_show(struct app *app, struct conversation *c);
+/* An answer's figures into the status line. */
+void app_show_stats(struct app *app, const struct engine_stats *stats, int window_used);
+void app_show_new(struct app *app);
+void app_open(struct app *app, store_id id);
+void app_notice(struct app *app, const struct conversation *c,
+                const char *text); /* in the transcript, if c is shown */
+void app_remember_prompt(struct app *app, const char *text);
+void app_store_event(struct app *app, const struct store_event *event);
+
+/* ---- app_turns.c: questions and answers ---- */
+void app_send(struct app *app, const char *text);
+void app_regenerate(struct app *app);
+void app_stop(struct app *app);
+bool app_waits(const struct app *app, const struct conversation *c); /* for its answer to be begun */
+void app_enqueue(struct app *app, struct conversation *c);           /* an answer is owed */
+void app_forget_waiting(struct app *app, const struct conversation *c);
+void app_start_next(struct app *app); /* if the worker is free and something waits */
+int app_save_timeout(
+    const struct app *app); /* milliseconds until the growing answer must be written, -1 = nothing to write */
+void app_save_answer(struct app *app);
+
+/* ---- app_worker.c: what the worker sends ---- */
+void app_worker_event(struct app *app, const struct worker_event *event);
+void app_load_model(struct app *app, const char *path);
+
+/* ---- app_settings.c ---- */
+void app_take_stored_settings(struct app *app, const struct store_event *event);
+void app_set(struct app *app, const char *name, double value);
+void app_set_text(struct app *app, const char *name, const char *value);
+void app_push_settings(struct app *app); /* to the panel, the status line and the worker */
+
+/* ---- app_events.c ---- */
+void app_ui_event(struct app *app, const struct ui_event *event);
+
+#endif

@@ -1,0 +1,151 @@
+/* app_turns.c - questions go to the worker one after the other, answers grow and are saved. See app_state.h. */
+#include "app_state.h"
+#include "base.h"
+
+#include <string.h>
+
+#define SAVE_MS 200 /* a growing answer is written this often: well within the 250 ms promised */
+
+bool app_waits(const struct app *app, const struct conversation *c)
+{
+    for (size_t i = 0; i < app->n_waiting; i++)
+        if (app->waiting[i] == c)
+            return true;
+    return false;
+}
+
+void app_enqueue(struct app *app, struct conversation *c)
+{
+    if (app_waits(app, c))
+        return;
+    app->waiting = mem_resize(app->waiting, app->n_waiting + 1, sizeof *app->waiting);
+    app->waiting[app->n_waiting++] = c;
+}
+
+static struct conversation *dequeue(struct app *app, size_t i)
+{
+    struct conversation *c = app->waiting[i];
+    memmove(app->waiting + i, app->waiting + i + 1, (--app->n_waiting - i) * sizeof *app->waiting);
+    return c;
+}
+
+void app_forget_waiting(struct app *app, const struct conversation *c)
+{
+    for (size_t i = 0; i < app->n_waiting; i++)
+        if (app->waiting[i] == c) {
+            app_let_go(app, dequeue(app, i));
+            return;
+        }
+}
+
+static void start(struct app *app, struct conversation *c)
+{
+    struct conversation *compacted = app->compacting;
+    app->compacting = NULL; /* the worker gives it up */
+    struct conversation_message *answer = conversation_answer(c, app->status.model);
+    app->answering = c;
+    app->answer = answer->id;
+    app->answer_saved_ms = clock_ms();
+    app->answer_unsaved = false;
+    app_let_go(app, compacted);
+    conversation_save(c, app->store, answer);
+    if (c == app->shown)
+        ui_add(app->ui, answer->id, UI_MODEL_ANSWER, "", 0, answer->created_ms);
+
+    struct conversation_job job;
+    conversation_job_make(&job, c, answer->id);
+    job.job.max_tokens = (int)settings_number(app->settings, SET_MAX_TOKENS);
+    worker_generate(app->worker, &job.job);
+    conversation_job_free(&job);
+    app->activity = UI_THINKING;
+    app->status.progress = -1;
+    app->status_changed = true;
+    if (c == app->shown)
+        app_show_stats(app, &answer->stats, c->window_used);
+}
+
+void app_start_next(struct app *app)
+{
+    while (!app->quit && !app->answering && app->n_waiting && app->model == APP_MODEL_READY) {
+        struct conversation *c = dequeue(app, 0);
+        if (!c->deleted && conversation_awaits_answer(c))
+            start(app, c);
+        else
+            app_let_go(app, c);
+    }
+}
+
+void app_send(struct app *app, const char *text)
+{
+    struct conversation *c = app->shown;
+    bool first = !c->stored;
+    struct conversation_message *m = conversation_ask(c, text, strlen(text));
+    conversation_save(c, app->store, m);
+    ui_add(app->ui, m->id, UI_PERSON, text, m->text.len, m->created_ms);
+    ui_finish(app->ui, m->id, NULL);
+    if (first)
+        ui_set_title(app->ui, c->title);
+    app_remember_prompt(app, text);
+    ui_set_history(app->ui, (const char *const *)app->history, app->n_history);
+    app_enqueue(app, c);
+    app_start_next(app);
+    app->status_changed = true;
+    if (app->answering && app->answering != c)
+        ui_flash(app->ui, "An answer in another conversation is being finished first; Esc stops it");
+    if (app->model == APP_MODEL_MISSING)
+        app_notice(app, c, "Kept, and answered as soon as there is a model: /model FILE loads one.");
+}
+
+void app_regenerate(struct app *app)
+{
+    struct conversation *c = app->shown;
+    if (app->answering == c) {
+        ui_flash(app->ui, "The answer is still being written; Esc stops it");
+        app->status_changed = true;
+        return;
+    }
+    store_id last = c->n ? c->messages[c->n - 1].id : 0;
+    if (conversation_drop_answer(c)) /* it stays in the store, as the new one's sibling */
+        ui_remove(app->ui, last);
+    if (!conversation_awaits_answer(c)) {
+        ui_flash(app->ui, "There is nothing to answer yet");
+        app->status_changed = true; /* the screen shows an answer to come until it hears otherwise */
+        return;
+    }
+    app->status.summarized = (int)c->n_summarized;
+    app_enqueue(app, c);
+    app_start_next(app);
+}
+
+void app_stop(struct app *app)
+{
+    if (app->worker)
+        worker_stop(app->worker);
+    if (app->answering)
+        return;
+    if (app->n_waiting) {
+        while (app->n_waiting)
+            app_let_go(app, dequeue(app, 0));
+        ui_flash(app->ui, "Not answered; /regenerate asks again");
+    }
+    if (app->model != APP_MODEL_LOADING)
+        app->activity = UI_IDLE; /* a compaction given up says nothing */
+    app->status_changed = true;
+}
+
+int app_save_timeout(const struct app *app)
+{
+    if (!app->answering || !app->answer_unsaved)
+        return -1;
+    double left = app->answer_saved_ms + SAVE_MS - clock_ms();
+    return left <= 0 ? 0 : (int)left + 1;
+}
+
+void app_save_answer(struct app *app)
+{
+    const struct conversation_message *m = app->answering ? conversation_find(app->answering, app->answer) : NULL;
+    if (m)
+        conversation_save_text(app->answering, app->store, m);
+    app->answer_unsaved = false;
+    app->answer_saved_ms = clock_ms();
+}

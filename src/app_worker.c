@@ -1,0 +1,206 @@
+/* app_worker.c - what the worker sends: the model, pieces of answers, summaries. See app_state.h. */
+#include "app_state.h"
+#include "base.h"
+#include "buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the model ---- */
+
+void app_load_model(struct app *app, const char *path)
+{
+    char *copy = mem_string(path);
+    free(app->model_path);
+    app->model_path = copy;
+    if (app->model == APP_MODEL_MISSING)
+        app->model = APP_MODEL_LOADING;
+    worker_load(app->worker, path);
+}
+
+static void loaded(struct app *app, const struct worker_event *event)
+{
+    bool chosen_now = app->model_was_loaded || settings_has(app->settings, LAYER_LIVE, SET_MODEL);
+    app->model = APP_MODEL_READY;
+    app->model_was_loaded = true;
+    app->defaults = event->sampling;
+    settings_take_defaults(app->settings, &event->sampling, event->threads);
+    snprintf(app->status.model, sizeof app->status.model, "%s", event->model);
+    app->status.window_size = event->n_ctx;
+    if (!app->answering)
+        app->activity = UI_IDLE;
+    app->status_changed = true;
+    if (chosen_now)
+        store_put_setting(app->store, settings_table[SET_MODEL].name, app->model_path);
+    app_push_settings(app);
+    app_start_next(app);
+}
+
+static void load_failed(struct app *app, const struct worker_event *event)
+{
+    if (!app->model_was_loaded && settings_has(app->settings, LAYER_ARGUMENTS, SET_MODEL) &&
+        !settings_has(app->settings, LAYER_LIVE, SET_MODEL)) {
+        app_leave(app, 1, event->text);
+        return;
+    }
+    app->model = app->model_was_loaded ? APP_MODEL_READY : APP_MODEL_MISSING;
+    if (!app->answering)
+        app->activity = UI_IDLE;
+    app->status_changed = true;
+    ui_flash(app->ui, event->text);
+    struct buffer text = {0};
+    buffer_printf(&text, "%s\n%s", event->text,
+                  app->model_was_loaded ? "The model stays as it was." : "/model FILE loads another one.");
+    app_notice(app, app->shown, text.s);
+    buffer_free(&text);
+}
+
+/* ---- answers ---- */
+
+static void take_stats(struct app *app, const struct engine_stats *stats)
+{
+    int used = stats->context_tokens ? stats->context_tokens : stats->prompt_tokens;
+    if (used)
+        app->answering->window_used = used;
+    if (app->answering == app->shown)
+        app_show_stats(app, stats, app->shown->window_used);
+}
+
+static void grow(struct app *app, struct conversation_message *answer, const struct worker_event *event)
+{
+    conversation_append(answer, event->text, event->len);
+    if (app->answering == app->shown)
+        ui_append(app->ui, answer->id, event->text, event->len);
+    app->answer_unsaved = true;
+    take_stats(app, &event->stats);
+    app->activity = UI_WRITING;
+}
+
+/* The worker's text of the answer is the whole of it; pieces may have been held back until now. */
+static void complete_text(struct app *app, struct conversation_message *answer, const char *whole)
+{
+    size_t have = answer->text.len;
+    if (app->answering != app->shown || !whole || strlen(whole) <= have || memcmp(whole, answer->text.s, have) != 0)
+        return;
+    ui_append(app->ui, answer->id, whole + have, strlen(whole) - have);
+}
+
+static void compact_when_idle(struct app *app, struct conversation *c)
+{
+    if (c->deleted)
+        return;
+    struct conversation_job job;
+    conversation_job_make(&job, c, 0);
+    app->compacting = c;
+    worker_compact(app->worker, &job.job);
+    conversation_job_free(&job);
+}
+
+static void done(struct app *app, struct conversation_message *answer, const struct worker_event *event)
+{
+    struct conversation *c = app->answering;
+    bool failed = event->end == WORKER_END_FAILED;
+    take_stats(app, &event->stats);
+    complete_text(app, answer, failed ? NULL : event->text);
+    conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    conversation_save(c, app->store, answer);
+    if (c == app->shown)
+        ui_finish(app->ui, answer->id, answer->footnote);
+    app->answering = NULL;
+    app->answer = 0;
+    app->answer_unsaved = false;
+    app->activity = app->model == APP_MODEL_LOADING ? UI_LOADING : UI_IDLE;
+    if (failed && event->text) {
+        app_notice(app, c, event->text);
+        ui_flash(app->ui, event->text);
+    }
+    if (conversation_awaits_answer(c) && !failed)
+        app_enqueue(app, c);
+    app_start_next(app);
+    if (!app->answering && !app->quit && !failed)
+        compact_when_idle(app, c);
+    app_let_go(app, c);
+}
+
+/* ---- summaries ---- */
+
+static void summarized(struct app *app, struct conversation *c, const struct worker_event *event)
+{
+    if (!c || c->deleted || !conversation_summarize(c, event->last, event->text))
+        return;
+    store_put_summary(app->store, &(struct store_summary){.id = store_new_id(),
+                                                          .conversation = c->id,
+                                                          .first = event->first,
+                                                          .last = event->last,
+                                                          .text = event->text,
+                                                          .method = (char *)event->method,
+                                                          .created_ms = conversation_now_ms()});
+    char text[128];
+    snprintf(text, sizeof text, "The first %zu messages are now carried as a summary%s.", c->n_summarized,
+             event->method && strcmp(event->method, "extract") == 0 ? " (an extract, made without the model)" : "");
+    app_notice(app, c, text);
+    if (c == app->shown)
+        app->status.summarized = (int)c->n_summarized;
+    if (app->answering)
+        app->activity = UI_THINKING;
+    app->status_changed = true;
+}
+
+/* A compaction in idle time has ended, or was given up. */
+static void compacted(struct app *app, struct conversation *c, const struct worker_event *event)
+{
+    if (app->answering)
+        return;
+    app->activity = app->model == APP_MODEL_LOADING ? UI_LOADING : UI_IDLE;
+    app->status_changed = true;
+    if (!c || !event->stats.context_tokens)
+        return;
+    c->window_used = event->stats.context_tokens;
+    if (c == app->shown)
+        app->status.window_used = c->window_used;
+}
+
+/* ---- all of them ---- */
+
+static void progress(struct app *app, enum ui_activity activity, float done_share)
+{
+    app->activity = activity;
+    app->status.progress = done_share;
+    app->status_changed = true;
+}
+
+void app_worker_event(struct app *app, const struct worker_event *event)
+{
+    struct conversation_message *answer = NULL;
+    if (app->answering && event->answer == app->answer)
+        answer = conversation_find(app->answering, app->answer);
+    struct conversation *c = app_held(app, event->conversation);
+    switch (event->type) {
+    case WORKER_LOADING:
+        if (!app->answering)
+            progress(app, UI_LOADING, event->progress);
+        break;
+    case WORKER_LOADED: loaded(app, event); break;
+    case WORKER_LOAD_FAILED: load_failed(app, event); break;
+    case WORKER_STARTED:
+        if (answer) {
+            take_stats(app, &event->stats);
+            progress(app, UI_READING, event->progress);
+        }
+        break;
+    case WORKER_PIECE:
+        if (answer)
+            grow(app, answer, event);
+        break;
+    case WORKER_DONE:
+        if (answer)
+            done(app, answer, event);
+        else if (!event->answer)
+            compacted(app, c, event);
+        break;
+    case WORKER_COMPACTING: progress(app, UI_SUMMARIZING, -1); break;
+    case WORKER_SUMMARY: summarized(app, c, event); break;
+    case WORKER_NOTICE: app_notice(app, c ? c : app->shown, event->text); break;
+    }
+}

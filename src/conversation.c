@@ -1,0 +1,337 @@
+/* conversation.c - see conversation.h. */
+#include "conversation.h"
+
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unictype.h>
+#include <unigbrk.h>
+#include <unistr.h>
+#include <uniwidth.h>
+
+#define TITLE_COLUMNS 48
+
+/* ---- helpers ---- */
+
+static struct conversation_message *add(struct conversation *c)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? c->cap * 2 : 16;
+        c->messages = mem_resize(c->messages, c->cap, sizeof *c->messages);
+    }
+    struct conversation_message *m = &c->messages[c->n];
+    *m = (struct conversation_message){
+        .id = store_new_id(), .parent = c->n ? c->messages[c->n - 1].id : 0, .created_ms = conversation_now_ms()};
+    c->n++;
+    return m;
+}
+
+static void message_free(struct conversation_message *m)
+{
+    buffer_free(&m->text);
+    free(m->model);
+}
+
+/* The number of messages up to and with this id on the path, 0 where it is not there. */
+static size_t count_to(const struct conversation *c, store_id message)
+{
+    for (size_t i = c->n; i > 0; i--)
+        if (c->messages[i - 1].id == message)
+            return i;
+    return 0;
+}
+
+static const char *footnote_of(enum worker_end end)
+{
+    switch (end) {
+    case WORKER_END_STOPPED: return "stopped";
+    case WORKER_END_LENGTH: return "cut at the window";
+    case WORKER_END_FAILED: return "failed";
+    case WORKER_END_COMPLETE: break;
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+int64_t conversation_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+struct conversation *conversation_new(const char *system)
+{
+    struct conversation *c = mem_new(1, sizeof *c);
+    c->id = store_new_id();
+    c->title = mem_string("New conversation");
+    c->system = mem_string(system);
+    c->created_ms = conversation_now_ms();
+    return c;
+}
+
+static void take_message(struct conversation *c, const struct store_message *from)
+{
+    struct conversation_message *m = add(c);
+    m->id = from->id;
+    m->parent = from->parent;
+    m->role = from->role;
+    m->state = from->state;
+    buffer_puts(&m->text, from->text ? from->text : "");
+    m->model = mem_string(from->model);
+    m->created_ms = from->created_ms;
+    m->footnote = from->state == STORE_INTERRUPTED ? footnote_of(WORKER_END_STOPPED) : NULL;
+    m->stats = (struct engine_stats){.prompt_tokens = from->prompt_tokens,
+                                     .evaluated_tokens = from->evaluated_tokens,
+                                     .generated_tokens = from->generated_tokens,
+                                     .first_token_ms = from->first_token_ms,
+                                     .decode_ms = from->decode_ms};
+}
+
+struct conversation *conversation_from_store(const struct store_event *loaded)
+{
+    struct conversation *c = mem_new(1, sizeof *c);
+    c->id = loaded->conversation.id;
+    c->title = mem_string(loaded->conversation.title);
+    c->system = mem_string(loaded->conversation.system);
+    c->created_ms = loaded->conversation.created_ms;
+    c->named = c->stored = true;
+    for (size_t i = 0; i < loaded->n; i++)
+        take_message(c, &loaded->messages[i]);
+    if (c->n) {
+        const struct engine_stats *last = &c->messages[c->n - 1].stats;
+        c->window_used = last->prompt_tokens + last->generated_tokens;
+    }
+    /* A summary made on another branch may cover messages that are not on this path: the latest one that fits counts. */
+    for (size_t i = loaded->n_summaries; i > 0; i--)
+        if (conversation_summarize(c, loaded->summaries[i - 1].last, loaded->summaries[i - 1].text))
+            break;
+    return c;
+}
+
+void conversation_free(struct conversation *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->n; i++)
+        message_free(&c->messages[i]);
+    free(c->messages);
+    free(c->title);
+    free(c->system);
+    free(c->summary);
+    free(c);
+}
+
+/* ---- titles ---- */
+
+/* The first line with something in it: white space squeezed, control characters dropped. */
+static void first_line(const char *text, struct buffer *line)
+{
+    const uint8_t *s = (const uint8_t *)text;
+    ucs4_t c;
+    bool space = false;
+    while ((s = u8_next(&c, s))) {
+        if (c == '\n' && line->len)
+            break;
+        if (uc_is_property_white_space(c)) {
+            space = line->len > 0;
+            continue;
+        }
+        if (uc_is_general_category_withtable(c, UC_CATEGORY_MASK_Cc))
+            continue;
+        if (space)
+            buffer_add(line, " ", 1);
+        space = false;
+        uint8_t encoded[6];
+        buffer_add(line, (const char *)encoded, (size_t)u8_uctomb(encoded, c, sizeof encoded));
+    }
+}
+
+char *conversation_title_of(const char *text)
+{
+    struct buffer line = {0};
+    first_line(text, &line);
+    if (!line.len)
+        return mem_string("New conversation");
+    const uint8_t *s = (const uint8_t *)line.s, *end = s + line.len;
+    if (u8_width(s, line.len, "UTF-8") <= TITLE_COLUMNS)
+        return buffer_take(&line);
+
+    const uint8_t *fits = s, *space = NULL; /* the ends of what fits: a grapheme's, the last word's */
+    for (const uint8_t *p = s; (p = u8_grapheme_next(p, end)) && p < end; fits = p) {
+        if (u8_width(s, (size_t)(p - s), "UTF-8") > TITLE_COLUMNS - 1)
+            break;
+        if (*p == ' ')
+            space = p;
+    }
+    if (space && u8_width(s, (size_t)(space - s), "UTF-8") >= TITLE_COLUMNS / 2)
+        fits = space;
+    buffer_cut(&line, (size_t)(fits - s));
+    buffer_puts(&line, "…");
+    return buffer_take(&line);
+}
+
+/* ---- growing ---- */
+
+struct conversation_message *conversation_ask(struct conversation *c, const char *text, size_t len)
+{
+    struct conversation_message *m = add(c);
+    m->role = STORE_USER;
+    m->state = STORE_COMPLETE;
+    buffer_add(&m->text, text, len);
+    if (!c->named) {
+        free(c->title);
+        c->title = conversation_title_of(m->text.s);
+        c->named = true;
+    }
+    return m;
+}
+
+struct conversation_message *conversation_answer(struct conversation *c, const char *model)
+{
+    struct conversation_message *m = add(c);
+    m->role = STORE_ASSISTANT;
+    m->state = STORE_STREAMING;
+    m->model = mem_string(model);
+    buffer_puts(&m->text, "");
+    return m;
+}
+
+struct conversation_message *conversation_find(struct conversation *c, store_id message)
+{
+    size_t n = count_to(c, message);
+    return n ? &c->messages[n - 1] : NULL;
+}
+
+void conversation_append(struct conversation_message *answer, const char *piece, size_t len)
+{
+    buffer_add(&answer->text, piece, len);
+}
+
+void conversation_finish(struct conversation_message *answer, enum worker_end end, const char *text,
+                         const struct engine_stats *stats)
+{
+    if (text) {
+        buffer_cut(&answer->text, 0);
+        buffer_puts(&answer->text, text);
+    }
+    bool whole = end == WORKER_END_COMPLETE || end == WORKER_END_LENGTH;
+    answer->state = whole ? STORE_COMPLETE : STORE_INTERRUPTED;
+    answer->footnote = footnote_of(end);
+    answer->stats = *stats;
+}
+
+bool conversation_drop_answer(struct conversation *c)
+{
+    if (!c->n || c->messages[c->n - 1].role != STORE_ASSISTANT)
+        return false;
+    message_free(&c->messages[--c->n]);
+    if (c->n_summarized > c->n) { /* its summary told of the answer dropped */
+        free(c->summary);
+        c->summary = NULL;
+        c->n_summarized = 0;
+    }
+    return true;
+}
+
+bool conversation_summarize(struct conversation *c, store_id last, const char *text)
+{
+    size_t n = count_to(c, last);
+    if (!n)
+        return false;
+    free(c->summary);
+    c->summary = mem_string(text);
+    c->n_summarized = n;
+    return true;
+}
+
+bool conversation_awaits_answer(const struct conversation *c)
+{
+    return c->n && c->messages[c->n - 1].role == STORE_USER;
+}
+
+/* ---- for the worker ---- */
+
+void conversation_job_make(struct conversation_job *job, const struct conversation *c, store_id answer)
+{
+    size_t end = answer ? count_to(c, answer) : 0;
+    end = end ? end - 1 : c->n;
+    *job = (struct conversation_job){.messages = mem_new(c->n + 1, sizeof *job->messages),
+                                     .texts = mem_new(c->n + 1, sizeof *job->texts),
+                                     .system = mem_string(c->system),
+                                     .summary = mem_string(c->summary)};
+    size_t n = 0;
+    for (size_t i = c->n_summarized; i < end; i++) {
+        const struct conversation_message *m = &c->messages[i];
+        enum engine_role role = m->role == STORE_USER ? ENGINE_USER : ENGINE_ASSISTANT;
+        if (m->role == STORE_SYSTEM || (role == ENGINE_ASSISTANT && !m->text.len))
+            continue;
+        if (n && job->messages[n - 1].role == role)
+            buffer_puts(&job->texts[n - 1], "\n\n");
+        else
+            job->messages[n++].role = role;
+        job->messages[n - 1].id = m->id; /* of joined ones the last: a summary up to it covers them all */
+        buffer_add(&job->texts[n - 1], m->text.s ? m->text.s : "", m->text.len);
+    }
+    for (size_t i = 0; i < n; i++)
+        job->messages[i].text = job->texts[i].s ? job->texts[i].s : "";
+    job->job = (struct worker_job){.conversation = c->id,
+                                   .answer = answer,
+                                   .system = job->system,
+                                   .summary = job->summary,
+                                   .messages = job->messages,
+                                   .n_messages = n};
+}
+
+void conversation_job_free(struct conversation_job *job)
+{
+    for (size_t i = 0; i < job->job.n_messages; i++)
+        buffer_free(&job->texts[i]);
+    free(job->messages);
+    free(job->texts);
+    free(job->system);
+    free(job->summary);
+    *job = (struct conversation_job){0};
+}
+
+/* ---- for the store ---- */
+
+void conversation_save_text(const struct conversation *c, struct store *store, const struct conversation_message *m)
+{
+    if (c->deleted)
+        return;
+    store_put_message(store, &(struct store_message){.id = m->id,
+                                                     .conversation = c->id,
+                                                     .parent = m->parent,
+                                                     .role = m->role,
+                                                     .state = m->state,
+                                                     .text = m->text.s ? m->text.s : (char[1]){""},
+                                                     .model = m->model,
+                                                     .created_ms = m->created_ms,
+                                                     .prompt_tokens = m->stats.prompt_tokens,
+                                                     .evaluated_tokens = m->stats.evaluated_tokens,
+                                                     .generated_tokens = m->stats.generated_tokens,
+                                                     .first_token_ms = m->stats.first_token_ms,
+                                                     .decode_ms = m->stats.decode_ms});
+}
+
+void conversation_save_row(struct conversation *c, struct store *store, store_id leaf)
+{
+    if (c->deleted)
+        return;
+    store_put_conversation(
+        store, &(struct store_conversation){
+                   .id = c->id, .leaf = leaf, .title = c->title, .system = c->system, .created_ms = c->created_ms});
+    c->stored = true;
+}
+
+void conversation_save(struct conversation *c, struct store *store, const struct conversation_message *m)
+{
+    if (!c->stored) /* a message names its conversation, so that comes first */
+        conversation_save_row(c, store, 0);
+    conversation_save_text(c, store, m);
+    conversation_save_row(c, store, c->messages[c->n - 1].id); /* a question may wait behind the answer saved */
+}

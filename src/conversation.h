@@ -1,0 +1,96 @@
+/*
+ * conversation.h - one conversation, held in memory: the path of messages shown, and what stands for its beginning.
+ *
+ * The store keeps the whole tree; here is the path from its root to the leaf. Text only: no thread, no model, no screen.
+ * The functions at the end translate for the store and for the worker.
+ */
+#ifndef CONVERSATION_H
+#define CONVERSATION_H
+
+#include "../data/store.h"
+#include "buffer.h"
+#include "worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conversation_message {
+    store_id id, parent;
+    enum store_role role;
+    enum store_state state;
+    struct buffer text;
+    char *model;               /* which wrote it; NULL for a person's */
+    int64_t created_ms;        /* since 1970 */
+    const char *footnote;      /* what is to be said about its end, or NULL; static */
+    struct engine_stats stats; /* of an answer; zeros = unknown */
+};
+
+struct conversation {
+    store_id id;
+    char *title;
+    bool named;   /* a person gave the title */
+    bool stored;  /* the store has a row: from the first message on */
+    bool deleted; /* nothing of it may be written any more */
+    char *system; /* system prompt; NULL = the model's own, "" = none */
+    int64_t created_ms;
+    struct conversation_message *messages; /* the path, root first */
+    size_t n, cap;
+    char *summary; /* of the first n_summarized messages, for the model; NULL = none */
+    size_t n_summarized;
+    int window_used; /* tokens of the window after the last answer; 0 = unknown */
+};
+
+int64_t conversation_now_ms(void); /* since 1970 */
+
+/* A new one; system is copied and may be NULL. */
+struct conversation *conversation_new(const char *system);
+/* From a STORE_LOADED event, whose strings are copied. */
+struct conversation *conversation_from_store(const struct store_event *loaded);
+void conversation_free(struct conversation *c); /* NULL is fine */
+
+/* The first line of text that is not blank, at most 48 columns, cut between words or graphemes. malloc'd. */
+char *conversation_title_of(const char *text);
+
+/* ---- growing; the message returned is valid until the next one is added ---- */
+
+/* The person's message at the end; the first one gives the title. text need not end with a NUL. */
+struct conversation_message *conversation_ask(struct conversation *c, const char *text, size_t len);
+/* An empty answer, STORE_STREAMING, at the end. */
+struct conversation_message *conversation_answer(struct conversation *c, const char *model);
+struct conversation_message *conversation_find(struct conversation *c,
+                                               store_id message); /* NULL if it is not there */
+void conversation_append(struct conversation_message *answer, const char *piece, size_t len);
+/* The answer has ended. text (may be NULL) is the whole of it, where that is known better than by its pieces. */
+void conversation_finish(struct conversation_message *answer, enum worker_end end, const char *text,
+                         const struct engine_stats *stats);
+/* Takes the last answer off the path, so that another can be its sibling. False where the last message is none. */
+bool conversation_drop_answer(struct conversation *c);
+/* A summary now stands for everything up to the message `last`. False where that is not on the path. */
+bool conversation_summarize(struct conversation *c, store_id last, const char *text);
+/* Whether the last message is a person's: an answer is owed. */
+bool conversation_awaits_answer(const struct conversation *c);
+
+/* ---- for the worker ---- */
+
+/* What the model is to see: the system prompt, the summary, and the messages after it and before `answer` (0 = all). Messages of the
+ * same side that follow each other (an answer that never came) are joined, for templates want them in turn. Strings belong to the
+ * snapshot: it outlives changes to the conversation. */
+struct conversation_job {
+    struct worker_job job;
+    struct worker_message *messages;
+    struct buffer *texts; /* of each message */
+    char *system, *summary;
+};
+void conversation_job_make(struct conversation_job *job, const struct conversation *c, store_id answer);
+void conversation_job_free(struct conversation_job *job);
+
+/* ---- for the store ---- */
+
+/* Writes the message, and the conversation with the end of its path as the leaf: every message is saved once it is added.
+ * Nothing if the conversation was deleted. */
+void conversation_save(struct conversation *c, struct store *store, const struct conversation_message *m);
+/* The message alone: for the many times an answer grows. */
+void conversation_save_text(const struct conversation *c, struct store *store, const struct conversation_message *m);
+void conversation_save_row(struct conversation *c, struct store *store, store_id leaf);
+
+#endif

@@ -1,0 +1,376 @@
+/* oneshot.c - see oneshot.h. */
+#include "oneshot.h"
+
+#include "../data/store.h"
+#include "base.h"
+#include "buffer.h"
+#include "commands.h"
+#include "conversation.h"
+#include "models.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unictype.h>
+#include <unistd.h>
+#include <unistr.h>
+
+#define INPUT_MAX (64u << 20) /* bytes of standard input: far more than any window holds */
+#define SAVE_MS 200
+#define STOP_MS 2000   /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
+#define STORE_MS 20000 /* ... for the store's word: longer than its own wait for a lock */
+
+struct oneshot {
+    const struct options *options;
+    struct settings *settings;
+    struct store *store; /* NULL: nothing is kept */
+    struct worker *worker;
+    struct conversation *conversation;
+    store_id answer;
+    double saved_ms;       /* clock_ms of the answer's last write to the store */
+    bool terminal;         /* standard output is one */
+    bool gone;             /* ... nobody reads it any more */
+    bool printed, newline; /* it has got something; that ends with a newline */
+    bool interrupted, done;
+    int status;
+};
+
+static int wake_pipe[2];
+
+/* ---- waking up ---- */
+
+static void wake_with(char what)
+{
+    int kept = errno;
+    ssize_t ignored = write(wake_pipe[1], &what, 1);
+    (void)ignored;
+    errno = kept;
+}
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    wake_with('i');
+}
+
+static void on_event(void *ctx)
+{
+    (void)ctx;
+    wake_with('e');
+}
+
+/* Sleeps until an event or Ctrl-C comes. */
+static void wait_for_something(struct oneshot *o, int timeout_ms)
+{
+    struct pollfd fd = {.fd = wake_pipe[0], .events = POLLIN};
+    poll(&fd, 1, timeout_ms);
+    char bytes[256];
+    for (ssize_t n; (n = read(wake_pipe[0], bytes, sizeof bytes)) > 0;)
+        if (memchr(bytes, 'i', (size_t)n))
+            o->interrupted = true;
+}
+
+static bool prepare_signals(char *err, size_t cap)
+{
+    if (pipe(wake_pipe) != 0) {
+        snprintf(err, cap, "no pipe: %s", strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        fcntl(wake_pipe[i], F_SETFL, O_NONBLOCK);
+        fcntl(wake_pipe[i], F_SETFD, FD_CLOEXEC);
+    }
+    /* The second Ctrl-C ends the program at once. */
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return true;
+}
+
+/* ---- the question ---- */
+
+char *oneshot_question(const char *text, const char *piped, size_t n, char *err, size_t cap)
+{
+    err[0] = '\0';
+    if (memchr(piped, '\0', n) || u8_check((const uint8_t *)piped, n)) {
+        snprintf(err, cap, "standard input is not text in UTF-8");
+        return NULL;
+    }
+    while (n && (piped[n - 1] == '\n' || piped[n - 1] == '\r'))
+        n--;
+    struct buffer question = {0};
+    buffer_puts(&question, text);
+    if (*text && n)
+        buffer_puts(&question, "\n\n");
+    buffer_add(&question, piped, n);
+    if (question.len && question.s[strspn(question.s, " \t\r\n")])
+        return buffer_take(&question);
+    buffer_free(&question);
+    return NULL;
+}
+
+static bool read_input(struct buffer *input, char *err, size_t cap)
+{
+    if (isatty(STDIN_FILENO))
+        return true;
+    char chunk[65536];
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            snprintf(err, cap, "standard input: %s", strerror(errno));
+            return false;
+        }
+        buffer_add(input, chunk, (size_t)n);
+        if (input->len > INPUT_MAX) {
+            snprintf(err, cap, "standard input is longer than %u MB", INPUT_MAX >> 20);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the answer ---- */
+
+/* A terminal must not obey what a model says: control characters but newline and tab are dropped there. */
+static void drop_controls(const char *text, size_t len, struct buffer *out)
+{
+    const uint8_t *s = (const uint8_t *)text, *end = s + len;
+    while (s < end) {
+        ucs4_t c;
+        int n = u8_mbtouc(&c, s, (size_t)(end - s));
+        if (c == '\n' || c == '\t' || !uc_is_general_category_withtable(c, UC_CATEGORY_MASK_Cc))
+            buffer_add(out, (const char *)s, (size_t)n);
+        s += n;
+    }
+}
+
+static void fail(struct oneshot *o, const char *text)
+{
+    if (!o->status)
+        o->status = command_fail(1, "%s", text);
+    o->done = true;
+}
+
+static void print(struct oneshot *o, const char *text, size_t len)
+{
+    struct buffer shown = {0};
+    if (o->terminal)
+        drop_controls(text, len, &shown);
+    else
+        buffer_add(&shown, text, len);
+    if (shown.len && !o->gone) {
+        o->printed = true;
+        o->newline = shown.s[shown.len - 1] == '\n';
+        if (fwrite(shown.s, 1, shown.len, stdout) != shown.len || fflush(stdout) != 0) {
+            int why = errno;
+            o->gone = true;
+            worker_stop(o->worker);
+            if (why != EPIPE) {
+                char line[128];
+                snprintf(line, sizeof line, "standard output: %s", strerror(why));
+                o->status = command_fail(1, "%s", line);
+            }
+        }
+    }
+    buffer_free(&shown);
+}
+
+static void save(struct oneshot *o, const struct conversation_message *answer)
+{
+    if (o->store)
+        conversation_save(o->conversation, o->store, answer);
+    o->saved_ms = clock_ms();
+}
+
+static void generate(struct oneshot *o)
+{
+    struct conversation_job job;
+    conversation_job_make(&job, o->conversation, o->answer);
+    job.job.max_tokens = (int)settings_number(o->settings, SET_MAX_TOKENS);
+    worker_generate(o->worker, &job.job);
+    conversation_job_free(&job);
+}
+
+static void finish(struct oneshot *o, const struct worker_event *event)
+{
+    struct conversation_message *answer = conversation_find(o->conversation, o->answer);
+    bool failed = event->end == WORKER_END_FAILED;
+    size_t have = answer->text.len;
+    if (!failed && event->text && strlen(event->text) > have)
+        print(o, event->text + have, strlen(event->text) - have);
+    conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    if (o->store)
+        save(o, answer);
+    if (failed)
+        fail(o, event->text ? event->text : "the answer failed");
+    o->done = true;
+}
+
+static void loaded(struct oneshot *o, const struct worker_event *event)
+{
+    settings_take_defaults(o->settings, &event->sampling, event->threads);
+    struct engine_sampling sampling = settings_sampling(o->settings, &event->sampling);
+    worker_set_sampling(o->worker, &sampling);
+    struct conversation_message *answer = conversation_answer(o->conversation, event->model);
+    o->answer = answer->id;
+    save(o, answer);
+    generate(o);
+}
+
+static void grow(struct oneshot *o, const struct worker_event *event)
+{
+    struct conversation_message *answer = conversation_find(o->conversation, o->answer);
+    conversation_append(answer, event->text, event->len);
+    print(o, event->text, event->len);
+    if (o->store && clock_ms() - o->saved_ms >= SAVE_MS)
+        save(o, answer);
+}
+
+static void summarized(struct oneshot *o, const struct worker_event *event)
+{
+    if (!o->store || !conversation_summarize(o->conversation, event->last, event->text))
+        return;
+    store_put_summary(o->store, &(struct store_summary){.id = store_new_id(),
+                                                        .conversation = o->conversation->id,
+                                                        .first = event->first,
+                                                        .last = event->last,
+                                                        .text = event->text,
+                                                        .method = (char *)event->method,
+                                                        .created_ms = conversation_now_ms()});
+}
+
+static void take(struct oneshot *o, const struct worker_event *event)
+{
+    switch (event->type) {
+    case WORKER_LOADED: loaded(o, event); break;
+    case WORKER_LOAD_FAILED: fail(o, event->text); break;
+    case WORKER_PIECE: grow(o, event); break;
+    case WORKER_DONE: finish(o, event); break;
+    case WORKER_SUMMARY: summarized(o, event); break;
+    case WORKER_NOTICE: fprintf(stderr, "chinwag: %s\n", event->text); break;
+    case WORKER_LOADING:
+    case WORKER_STARTED:
+    case WORKER_COMPACTING: break;
+    }
+}
+
+static void answer_it(struct oneshot *o)
+{
+    double give_up = 0; /* after Ctrl-C */
+    while (!o->done) {
+        wait_for_something(o, give_up > 0 ? STOP_MS / 10 : -1);
+        if (o->interrupted && give_up == 0) {
+            give_up = clock_ms() + STOP_MS;
+            worker_stop(o->worker);
+            o->done = !o->answer; /* still loading: nothing to wait for */
+        }
+        for (struct worker_event *e; !o->done && (e = worker_take(o->worker)); worker_event_free(e))
+            take(o, e);
+        if (give_up > 0 && clock_ms() > give_up)
+            o->done = true;
+    }
+    if (o->printed ? !o->newline : o->status == 0 && !o->interrupted)
+        print(o, "\n", 1);
+    if (o->interrupted && o->status == 0)
+        o->status = 130;
+}
+
+/* ---- the conversation ---- */
+
+/* The next event of that type; others are passed over. */
+static struct store_event *await(struct store *store, enum store_event_type type)
+{
+    struct store_event *e;
+    while ((e = store_wait(store, STORE_MS)) && e->type != type && e->type != STORE_ERROR)
+        store_event_free(e);
+    return e;
+}
+
+static struct conversation *resume(struct oneshot *o, char *err, size_t cap)
+{
+    store_load(o->store, o->options->resume_id);
+    struct store_event *e = await(o->store, STORE_LOADED);
+    struct conversation *c = NULL;
+    if (!e || e->type == STORE_ERROR)
+        snprintf(err, cap, "%s", e && e->text ? e->text : "the database does not answer");
+    else if (e->conversation.id)
+        c = conversation_from_store(e);
+    else if (o->options->resume_id)
+        snprintf(err, cap, "there is no conversation %lld", (long long)o->options->resume_id);
+    else
+        snprintf(err, cap, "there is no conversation to resume");
+    store_event_free(e);
+    return c;
+}
+
+static bool open_conversation(struct oneshot *o, char *err, size_t cap)
+{
+    const char *system = settings_text(o->settings, SET_SYSTEM);
+    if (!o->store || !o->options->resume) {
+        o->conversation = conversation_new(system);
+        return true;
+    }
+    o->conversation = resume(o, err, cap);
+    if (o->conversation && settings_has(o->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
+        free(o->conversation->system);
+        o->conversation->system = mem_string(system);
+    }
+    return o->conversation != NULL;
+}
+
+/* ---- all of it ---- */
+
+static void run(struct oneshot *o, const char *question, const char *db, const char *model)
+{
+    char err[512];
+    bool keeps = o->options->save || o->options->resume;
+    if (!prepare_signals(err, sizeof err) || (keeps && !(o->store = store_open(db, NULL, NULL, err, sizeof err))) ||
+        !open_conversation(o, err, sizeof err)) {
+        fail(o, err);
+        return;
+    }
+    struct conversation_message *m = conversation_ask(o->conversation, question, strlen(question));
+    if (o->store)
+        conversation_save(o->conversation, o->store, m);
+    struct worker_options options = settings_worker_options(o->settings, model);
+    o->worker = worker_open(&options, on_event, NULL);
+    answer_it(o);
+    worker_close(o->worker);
+}
+
+int oneshot_run(const struct options *options, struct settings *settings)
+{
+    char err[512] = "";
+    struct buffer input = {0};
+    if (!read_input(&input, err, sizeof err)) {
+        buffer_free(&input);
+        return command_fail(1, "%s", err);
+    }
+    char *question = oneshot_question(options->prompt, input.s ? input.s : "", input.len, err, sizeof err);
+    buffer_free(&input);
+    if (!question && err[0])
+        return command_fail(1, "%s", err);
+    if (!question)
+        return command_fail(2, "there is no question: -p is empty and standard input too");
+
+    char *model = model_choose(settings, err, sizeof err);
+    if (!model) {
+        free(question);
+        return command_fail(1, "%s", err);
+    }
+    char *db = settings_database(settings);
+    struct oneshot o = {.options = options, .settings = settings, .terminal = isatty(STDOUT_FILENO)};
+    run(&o, question, db, model);
+    if (o.store && !store_close(o.store, err, sizeof err))
+        o.status = command_fail(1, "%s: the answer could not be saved: %s", db, err);
+    conversation_free(o.conversation);
+    free(question);
+    free(model);
+    free(db);
+    return o.status;
+}

@@ -1,0 +1,285 @@
+"""One-shot mode from outside: what goes to stdout and stderr, exit statuses, what is kept and what is left alone."""
+import os
+import pathlib
+import pty
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
+NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")  # random weights
+# An answer that goes round in circles until the window is full, many seconds later.
+ENDLESS = ("-m", NANO, "-t", "1", "-p", "Hello", "-c", "32768", "--temp", "0", "--repeat-penalty", "1")
+REAL = os.environ.get("CHINWAG_TEST_MODEL", "")
+LIMIT_S = 120
+
+
+class OneShot(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="chinwag-oneshot-")
+        self.home = pathlib.Path(self.dir.name)
+        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+        self.env.update({k: v for k, v in os.environ.items() if k in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "CHINWAG_CPU")})
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def start(self, *args, **more):
+        more.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen([CHINWAG, *args], env=self.env, cwd=self.home, stdout=more.pop("stdout", subprocess.PIPE),
+                                stderr=subprocess.PIPE, **more)
+
+    def run_(self, *args, stdin=b""):
+        return subprocess.run([CHINWAG, *args], env=self.env, cwd=self.home, input=stdin, capture_output=True,
+                              timeout=LIMIT_S)
+
+    def ask(self, *args, stdin=b"", model=NANO):
+        return self.run_("-m", model, "-t", "1", "--seed", "1", *args, stdin=stdin)
+
+    def one_line(self, result, status, *words):
+        """The failure is one line on stderr that begins with the program's name and holds these words; stdout is empty."""
+        err = result.stderr.decode()
+        self.assertEqual(result.returncode, status, err)
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertTrue(err.startswith("chinwag: ") and err.endswith("\n"), err)
+        self.assertEqual(result.stdout, b"")
+        for word in words:
+            self.assertIn(word, err)
+
+    def files(self):
+        return sorted(str(p.relative_to(self.home)) for p in self.home.rglob("*") if p.is_file())
+
+
+class Answers(OneShot):
+    def test_the_answer_and_a_newline_is_all_there_is(self):
+        r = self.ask("-p", "Hello", "-n", "12", "--temp", "0")
+        self.assertEqual((r.returncode, r.stderr), (0, b""))
+        self.assertGreater(len(r.stdout), 1)
+        self.assertTrue(r.stdout.endswith(b"\n"))
+        r.stdout.decode()  # valid UTF-8
+        self.assertEqual(self.files(), [], "nothing is kept")
+
+    def test_the_same_seed_gives_the_same_answer(self):
+        answers = {self.ask("-p", "Hello", "-n", "24", "--temp", "1", "--top-k", "0").stdout for _ in range(2)}
+        self.assertEqual(len(answers), 1)
+
+    def test_greedy_answers_do_not_depend_on_the_threads(self):
+        answers = {self.run_("-m", NANO, "-p", "Hello", "-n", "24", "--temp", "0", "-t", t).stdout for t in "12"}
+        self.assertEqual(len(answers), 1)
+
+    def test_piped_text_belongs_to_the_question(self):
+        greedy = ("-n", "16", "--temp", "0")
+        typed = self.ask("-p", "Sum up:\n\nsome text", *greedy)
+        piped = self.ask("-p", "Sum up:", *greedy, stdin=b"some text\n")
+        alone = self.ask("-p", "Sum up:", *greedy)
+        only_piped = self.ask("-p", "", *greedy, stdin=b"Sum up:\n\nsome text")
+        self.assertEqual(typed.stdout, piped.stdout)
+        self.assertEqual(typed.stdout, only_piped.stdout)
+        self.assertNotEqual(typed.stdout, alone.stdout)
+
+    def test_the_system_prompt_reaches_the_model(self):
+        greedy = ("-p", "Hello", "-n", "16", "--temp", "0")
+        self.assertNotEqual(self.ask(*greedy).stdout, self.ask(*greedy, "-s", "Be a pirate.").stdout)
+
+    def test_a_configuration_file_is_obeyed_and_the_command_line_more(self):
+        config = self.home / ".config/chinwag/config.ini"
+        config.parent.mkdir(parents=True)
+        config.write_text(f"model = {NANO}\ntemperature = 0\nmax-tokens = 4\nseed = 1\n")
+        short, long = self.run_("-p", "Hello"), self.run_("-p", "Hello", "-n", "40")
+        self.assertEqual((short.returncode, long.returncode), (0, 0), short.stderr + long.stderr)
+        self.assertTrue(long.stdout.startswith(short.stdout.rstrip(b"\n")[:4]))
+        self.assertLess(len(short.stdout), len(long.stdout))
+
+    @unittest.skipUnless(os.path.exists(REAL), "the default model is not here")
+    def test_a_real_model_answers(self):
+        r = self.ask("-p", "What is the capital of France?", "-n", "40", "--temp", "0", model=REAL)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("Paris", r.stdout.decode())
+
+
+class Streams(OneShot):
+    def test_the_answer_comes_piece_by_piece(self):
+        p = self.start(*ENDLESS)
+        first = os.read(p.stdout.fileno(), 65536)
+        self.assertGreater(len(first), 0)
+        self.assertIsNone(p.poll(), "the first piece comes before the end")
+        p.kill()
+        p.communicate()
+
+    def test_ctrl_c_stops_with_130(self):
+        p = self.start(*ENDLESS)
+        self.assertGreater(len(os.read(p.stdout.fileno(), 65536)), 0)
+        p.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        out, err = p.communicate(timeout=LIMIT_S)
+        self.assertEqual((p.returncode, err), (130, b""))
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertTrue(out.endswith(b"\n"), out[-20:])
+
+    def test_a_reader_that_leaves_is_no_failure(self):
+        p = self.start(*ENDLESS)
+        os.read(p.stdout.fileno(), 1)
+        p.stdout.close()
+        self.assertEqual(p.wait(timeout=LIMIT_S), 0)
+        self.assertEqual(p.stderr.read(), b"")
+        p.stderr.close()
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            p = self.start("-m", NANO, "-t", "1", "-p", "Hello", "-n", "50", stdout=full)
+            _, err = p.communicate(timeout=LIMIT_S)
+        self.assertEqual(p.returncode, 1)
+        self.assertEqual(err.count(b"\n"), 1)
+        self.assertIn(b"No space left", err)
+
+    def test_a_closed_output_is_a_failure_and_no_file_is_written_into(self):
+        r = subprocess.run(["sh", "-c", f'exec "$0" -m "$1" -t 1 -p Hello -n 5 --save >&-', CHINWAG, NANO], env=self.env,
+                           cwd=self.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=LIMIT_S)
+        self.assertEqual(r.returncode, 1, r.stderr)
+        self.assertEqual(r.stderr.count(b"\n"), 1)
+
+    def test_a_terminal_gets_no_control_characters_and_a_pipe_the_same_text(self):
+        leader, follower = pty.openpty()
+        p = self.start("-m", NANO, "-t", "1", "--seed", "3", "-p", "Hello", "-n", "60", "--temp", "2", "--top-k", "0", stdout=follower)
+        os.close(follower)
+        shown = b""
+        try:
+            while chunk := os.read(leader, 65536):
+                shown += chunk
+        except OSError:
+            pass  # EIO: the other side has closed
+        os.close(leader)
+        p.communicate(timeout=LIMIT_S)
+        text = shown.replace(b"\r\n", b"\n").decode()
+        self.assertGreater(len(text), 10)
+        self.assertEqual([c for c in text if ord(c) < 32 and c not in "\n\t" or 0x7f <= ord(c) < 0xa0], [])
+
+
+class Keeping(OneShot):
+    def db(self):
+        return self.home / ".local/share/chinwag/chinwag.db"
+
+    def rows(self, sql, path=None):
+        with sqlite3.connect(path or self.db()) as c:
+            return c.execute(sql).fetchall()
+
+    def test_save_makes_a_conversation_and_resume_goes_on_with_it(self):
+        first = self.ask("-p", "My name is Dana.", "-n", "8", "--save")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(self.db().stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.db().parent.stat().st_mode & 0o777, 0o700)
+        (conversation, title), = self.rows("SELECT id, title FROM conversation")
+        self.assertEqual(title, "My name is Dana.")
+        again = self.ask("-p", "Who am I?", "-n", "8", "--resume", str(conversation))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        latest = self.ask("-p", "And now?", "-n", "8", "--resume")
+        self.assertEqual(latest.returncode, 0, latest.stderr)
+        messages = self.rows("SELECT role, state, text, prompt_tokens FROM message ORDER BY id")
+        self.assertEqual([m[0] for m in messages], [1, 2] * 3)
+        self.assertEqual({m[1] for m in messages}, {0})
+        self.assertEqual(messages[1][2].rstrip("\n"), first.stdout.decode().rstrip("\n"))
+        prompts = [m[3] for m in messages[1::2]]
+        self.assertGreater(prompts[1], prompts[0] + 8, "the earlier turns are in the prompt")
+        self.assertGreater(prompts[2], prompts[1])
+        self.assertEqual(len(self.rows("SELECT id FROM conversation")), 1)
+
+    def test_db_names_another_file(self):
+        other = self.home / "other.db"
+        r = self.ask("-p", "Hello", "-n", "4", "--save", "--db", str(other))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual({f.split("-")[0] for f in self.files()}, {"other.db"})
+        self.assertEqual(len(self.rows("SELECT id FROM message", other)), 2)
+
+    def test_an_interrupted_answer_is_kept_as_such(self):
+        p = self.start(*ENDLESS, "--save")
+        got = os.read(p.stdout.fileno(), 65536)
+        p.send_signal(signal.SIGINT)
+        rest, _ = p.communicate(timeout=LIMIT_S)
+        (state, text), = self.rows("SELECT state, text FROM message WHERE role = 2")
+        self.assertEqual(state, 2)
+        self.assertEqual(text.rstrip("\n"), (got + rest).decode().rstrip("\n"))
+
+    def test_what_a_killed_program_had_written_is_there(self):
+        p = self.start(*ENDLESS, "--save")
+        os.read(p.stdout.fileno(), 65536)
+        time.sleep(0.6)
+        p.kill()
+        p.communicate()
+        self.ask("-p", "Next", "-n", "2", "--save")
+        texts = self.rows("SELECT text, state FROM message WHERE role = 2 ORDER BY id")
+        self.assertGreater(len(texts[0][0]), 0)
+        self.assertEqual(texts[0][1], 2)
+
+    def test_resuming_what_is_not_there(self):
+        self.one_line(self.ask("-p", "Hello", "--resume"), 1, "no conversation")
+        self.one_line(self.ask("-p", "Hello", "--resume", "99"), 1, "no conversation 99")
+
+    def test_a_database_that_cannot_be_used_is_said_before_anything_is_answered(self):
+        (self.home / "text.db").write_text("not a database, but a text that is long enough to look like one" * 20)
+        self.one_line(self.ask("-p", "Hello", "--save", "--db", "text.db"), 1, "text.db")
+        self.one_line(self.ask("-p", "Hello", "--save", "--db", "text.db/below.db"), 1, "text.db")
+        self.one_line(self.ask("-p", "Hello", "--save", "--db", "/proc/x.db"), 1, "/proc")
+        self.one_line(self.ask("-p", "Hello", "--save", "--db", str(self.home)), 1, str(self.home))
+        self.assertTrue((self.home / "text.db").read_text().startswith("not a database"))
+
+
+class Mistakes(OneShot):
+    def test_wrong_usage_is_status_2(self):
+        for args in (("--nonsense",), ("-p",), ("-p", "x", "--temp", "warm"), ("-p", "x", "-n", "5x"), ("what",),
+                     ("-p", "x", "--kv", "q4"), ("--save",)):
+            with self.subTest(args):
+                self.one_line(self.run_(*args), 2)
+
+    def test_no_question_is_wrong_usage(self):
+        self.one_line(self.ask("-p", ""), 2, "no question")
+        self.one_line(self.ask("-p", "", stdin=b"\n\n"), 2, "no question")
+
+    def test_input_that_is_no_text_is_refused(self):
+        for data in (b"\xff\xfe\x00", b"caf\xe9\n", b"a\0b", b"\xed\xa0\x80"):
+            with self.subTest(data):
+                self.one_line(self.ask("-p", "x", stdin=data), 1, "UTF-8")
+
+    def test_files_that_are_no_model(self):
+        whole = pathlib.Path(NANO).read_bytes()
+        for name, content in (("empty.gguf", b""), ("text.gguf", b"hello world, this is no model\n"),
+                              ("header.gguf", whole[:1000]), ("short.gguf", whole[: len(whole) // 2]),
+                              ("last.gguf", whole[:-1])):
+            with self.subTest(name):
+                (self.home / name).write_bytes(content)
+                self.one_line(self.run_("-m", name, "-p", "x"), 1, name)
+        self.one_line(self.run_("-m", "nosuch.gguf", "-p", "x"), 1, "nosuch.gguf", "No such file")
+        self.one_line(self.run_("-m", str(self.home), "-p", "x"), 1, "directory")
+
+    def test_no_model_says_where_to_put_one(self):
+        self.one_line(self.run_("-p", "x"), 1, str(self.home / ".local/share/chinwag/models"), "make model")
+
+    def test_a_vocabulary_alone_cannot_answer(self):
+        self.one_line(self.run_("-m", str(ROOT / "tests/golden/qwen2.5-vocab.gguf"), "-p", "x"), 1, "qwen2.5-vocab")
+
+    def test_a_bad_configuration_names_the_line(self):
+        config = self.home / ".config/chinwag/config.ini"
+        config.parent.mkdir(parents=True)
+        config.write_text("top-k = 3\ntemprature = 1\n")
+        self.one_line(self.ask("-p", "x"), 1, "config.ini:2", "temprature")
+
+    def test_the_chat_without_a_terminal(self):
+        self.one_line(self.run_("-m", NANO), 1, "terminal")
+
+
+class About(OneShot):
+    def test_help_and_version_go_to_stdout(self):
+        for option, words in (("--help", ("Usage: chinwag", "--temp", "--resume", "tokenize", "130")),
+                              ("--version", ("chinwag 0.", "MIT"))):
+            r = self.run_(option)
+            self.assertEqual((r.returncode, r.stderr), (0, b""))
+            for word in words:
+                self.assertIn(word, r.stdout.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

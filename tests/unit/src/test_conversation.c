@@ -1,0 +1,339 @@
+/* test_conversation.c - the conversation in memory, as the worker sees it and as the store gives it back. */
+#include "../../../src/conversation.h"
+#include "../../../src/oneshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct conversation *c;
+
+static int set_up(void **state)
+{
+    (void)state;
+    c = conversation_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    conversation_free(c);
+    return 0;
+}
+
+static store_id ask(const char *text)
+{
+    return conversation_ask(c, text, strlen(text))->id;
+}
+
+static store_id answer(const char *text)
+{
+    struct conversation_message *m = conversation_answer(c, "model");
+    conversation_finish(m, WORKER_END_COMPLETE, text, &(struct engine_stats){.generated_tokens = 1});
+    return m->id;
+}
+
+/* The job as one line: "summary|user:text|assistant:text". */
+static void job_is(store_id before, const char *expected)
+{
+    char line[4096] = "";
+    struct conversation_job job;
+    conversation_job_make(&job, c, before);
+    snprintf(line, sizeof line, "%s", job.job.summary ? job.job.summary : "-");
+    for (size_t i = 0; i < job.job.n_messages; i++) {
+        const struct worker_message *m = &job.job.messages[i];
+        size_t n = strlen(line);
+        snprintf(line + n, sizeof line - n, "|%s:%s", m->role == ENGINE_USER ? "user" : "assistant", m->text);
+    }
+    conversation_job_free(&job);
+    assert_string_equal(line, expected);
+}
+
+/* ---- titles ---- */
+
+static void title_is(const char *text, const char *expected)
+{
+    char *title = conversation_title_of(text);
+    assert_string_equal(title, expected);
+    free(title);
+}
+
+static void test_the_title_is_the_first_line_with_something_in_it(void **state)
+{
+    (void)state;
+    title_is("Hello", "Hello");
+    title_is("\n \n  two\twords \nmore", "two words");
+    title_is("red\x1b[31m\a", "red[31m");
+    title_is("", "New conversation");
+    title_is(" \n ", "New conversation");
+}
+
+static void test_a_long_title_ends_between_words_or_graphemes(void **state)
+{
+    (void)state;
+    title_is("one two three four five six seven eight nine ten eleven twelve",
+             "one two three four five six seven eight nine…");
+    title_is("123456789 123456789 123456789 123456789 12345678", "123456789 123456789 123456789 123456789 12345678");
+    /* 48 columns are 24 wide characters; the mark takes one column */
+    title_is("今天天气怎么样今天天气怎么样今天天气怎么样今天天气怎么样",
+             "今天天气怎么样今天天气怎么样今天天气怎么样今天…");
+    /* a letter and its accent stay together */
+    char text[256] = "", expected[256] = "";
+    for (int i = 0; i < 60; i++)
+        strcat(text, "e\xcc\x81");
+    for (int i = 0; i < 47; i++)
+        strcat(expected, "e\xcc\x81");
+    title_is(text, strcat(expected, "…"));
+}
+
+static void test_the_first_question_names_the_conversation_once(void **state)
+{
+    (void)state;
+    ask("The first");
+    answer("yes");
+    ask("The second");
+    assert_string_equal(c->title, "The first");
+}
+
+/* ---- jobs ---- */
+
+static void test_the_job_ends_before_the_answer_to_come(void **state)
+{
+    (void)state;
+    ask("I am Dana.");
+    answer("Hello Dana.");
+    ask("Who am I?");
+    store_id next = conversation_answer(c, "model")->id;
+    job_is(next, "-|user:I am Dana.|assistant:Hello Dana.|user:Who am I?");
+    job_is(0, "-|user:I am Dana.|assistant:Hello Dana.|user:Who am I?");
+}
+
+static void test_a_question_waiting_behind_the_answer_is_not_in_its_job(void **state)
+{
+    (void)state;
+    ask("one");
+    store_id first = conversation_answer(c, "model")->id;
+    ask("two");
+    job_is(first, "-|user:one");
+    assert_true(conversation_awaits_answer(c));
+}
+
+static void test_an_answer_that_never_came_leaves_one_question(void **state)
+{
+    (void)state;
+    ask("one");
+    conversation_finish(conversation_answer(c, "model"), WORKER_END_STOPPED, NULL, &(struct engine_stats){0});
+    ask("two");
+    job_is(0, "-|user:one\n\ntwo");
+}
+
+static void test_the_system_prompt_is_the_conversations_own(void **state)
+{
+    (void)state;
+    struct conversation *quiet = conversation_new("");
+    struct conversation_job job;
+    conversation_job_make(&job, quiet, 0);
+    assert_string_equal(job.job.system, "");
+    conversation_job_free(&job);
+    conversation_free(quiet);
+    conversation_job_make(&job, c, 0);
+    assert_null(job.job.system);
+    conversation_job_free(&job);
+}
+
+static void test_a_summary_stands_for_what_it_covers(void **state)
+{
+    (void)state;
+    ask("one");
+    store_id covered = answer("first");
+    ask("two");
+    answer("second");
+    assert_true(conversation_summarize(c, covered, "it began"));
+    assert_int_equal(c->n_summarized, 2);
+    job_is(0, "it began|user:two|assistant:second");
+    assert_false(conversation_summarize(c, 12345, "of another branch"));
+    job_is(0, "it began|user:two|assistant:second");
+}
+
+/* ---- answers ---- */
+
+static void test_pieces_make_the_answer_and_the_end_its_state(void **state)
+{
+    (void)state;
+    ask("count");
+    struct conversation_message *m = conversation_answer(c, "model");
+    assert_int_equal(m->state, STORE_STREAMING);
+    conversation_append(m, "one, ", 5);
+    conversation_append(m, "two", 3);
+    assert_string_equal(m->text.s, "one, two");
+    conversation_finish(m, WORKER_END_STOPPED, NULL, &(struct engine_stats){.generated_tokens = 4});
+    assert_int_equal(m->state, STORE_INTERRUPTED);
+    assert_string_equal(m->footnote, "stopped");
+    assert_string_equal(m->text.s, "one, two");
+    conversation_finish(m, WORKER_END_LENGTH, "one, two, three", &(struct engine_stats){.generated_tokens = 5});
+    assert_int_equal(m->state, STORE_COMPLETE);
+    assert_string_equal(m->footnote, "cut at the window");
+    assert_string_equal(m->text.s, "one, two, three");
+    assert_int_equal(m->stats.generated_tokens, 5);
+}
+
+static void test_answering_again_forks(void **state)
+{
+    (void)state;
+    assert_false(conversation_drop_answer(c));
+    store_id question = ask("one");
+    assert_false(conversation_drop_answer(c));
+    store_id first = answer("bad");
+    assert_true(conversation_drop_answer(c));
+    assert_true(conversation_awaits_answer(c));
+    assert_null(conversation_find(c, first));
+    struct conversation_message *second = conversation_answer(c, "model");
+    assert_true(second->parent == question);
+    assert_true(second->id != first);
+}
+
+/* ---- the store ---- */
+
+static struct store_event *load(struct store *store, store_id id)
+{
+    store_load(store, id);
+    struct store_event *e;
+    while ((e = store_wait(store, 5000)) && e->type != STORE_LOADED)
+        store_event_free(e);
+    assert_non_null(e);
+    return e;
+}
+
+static void test_a_reopened_conversation_reaches_the_model(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/chinwag-conversation-XXXXXX", path[64], err[256];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/test.db", dir);
+    struct store *store = store_open(path, NULL, NULL, err, sizeof err);
+    assert_non_null(store);
+    static const char *const texts[] = {"My name is Dana.", "Nice to meet you, Dana.", "I live in Lisbon.",
+                                        "Lovely."};
+    store_id covered = 0;
+    for (size_t i = 0; i < 4; i++) {
+        store_id id = i % 2 ? answer(texts[i]) : ask(texts[i]);
+        conversation_save(c, store, conversation_find(c, id));
+        covered = i == 1 ? id : covered;
+    }
+    store_id id = c->id;
+    assert_true(store_close(store, err, sizeof err));
+
+    assert_non_null(store = store_open(path, NULL, NULL, err, sizeof err));
+    struct store_event *e = load(store, id);
+    conversation_free(c);
+    c = conversation_from_store(e);
+    store_event_free(e);
+    assert_string_equal(c->title, "My name is Dana.");
+    ask("What is my name?");
+    job_is(0, "-|user:My name is Dana.|assistant:Nice to meet you, Dana.|user:I live in Lisbon.|assistant:Lovely."
+              "|user:What is my name?");
+
+    store_put_summary(store, &(struct store_summary){.id = store_new_id(),
+                                                     .conversation = id,
+                                                     .first = c->messages[0].id,
+                                                     .last = covered,
+                                                     .text = "The person is Dana.",
+                                                     .method = "model",
+                                                     .created_ms = 1});
+    e = load(store, 0);
+    conversation_free(c);
+    c = conversation_from_store(e);
+    store_event_free(e);
+    job_is(0, "The person is Dana.|user:I live in Lisbon.|assistant:Lovely.");
+    assert_int_equal(c->n_summarized, 2);
+    assert_true(store_close(store, err, sizeof err));
+    unlink(path);
+    rmdir(dir);
+}
+
+static void test_nothing_is_written_of_a_deleted_conversation(void **state)
+{
+    (void)state;
+    char err[256];
+    struct store *store = store_open(NULL, NULL, NULL, err, sizeof err);
+    assert_non_null(store);
+    store_id id = ask("gone");
+    conversation_save(c, store, conversation_find(c, id));
+    c->deleted = true;
+    store_delete(store, c->id);
+    conversation_save(c, store, conversation_find(c, answer("late")));
+    struct store_event *e = load(store, c->id);
+    assert_true(e->conversation.id == 0);
+    store_event_free(e);
+    assert_true(store_close(store, err, sizeof err));
+}
+
+/* ---- the question of one-shot mode ---- */
+
+static void question_is(const char *text, const char *piped, size_t n, const char *expected)
+{
+    char err[128];
+    char *question = oneshot_question(text, piped, n, err, sizeof err);
+    assert_string_equal(err, "");
+    if (expected)
+        assert_string_equal(question, expected);
+    else
+        assert_null(question);
+    free(question);
+}
+
+static void test_piped_text_follows_after_a_blank_line(void **state)
+{
+    (void)state;
+    question_is("Sum this up:", "one\ntwo\n", 8, "Sum this up:\n\none\ntwo");
+    question_is("Alone", "", 0, "Alone");
+    question_is("Alone", "\n", 1, "Alone");
+    question_is("", "only this\r\n", 11, "only this");
+    question_is("", "", 0, NULL);
+    question_is(" ", "\n \n", 3, NULL);
+}
+
+static void test_what_is_not_utf8_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } bad[] = {{"\xff\xfe", 2}, {"cut \xe4\xbd", 6}, {"a\0b", 3}, {"\xed\xa0\x80", 3}, {"\xc0\xaf", 2}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char err[128] = "";
+        assert_null(oneshot_question("x", bad[i].bytes, bad[i].n, err, sizeof err));
+        assert_non_null(strstr(err, "UTF-8"));
+    }
+}
+
+#define each(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        each(test_the_title_is_the_first_line_with_something_in_it),
+        each(test_a_long_title_ends_between_words_or_graphemes),
+        each(test_the_first_question_names_the_conversation_once),
+        each(test_the_job_ends_before_the_answer_to_come),
+        each(test_a_question_waiting_behind_the_answer_is_not_in_its_job),
+        each(test_an_answer_that_never_came_leaves_one_question),
+        each(test_the_system_prompt_is_the_conversations_own),
+        each(test_a_summary_stands_for_what_it_covers),
+        each(test_pieces_make_the_answer_and_the_end_its_state),
+        each(test_answering_again_forks),
+        each(test_a_reopened_conversation_reaches_the_model),
+        each(test_nothing_is_written_of_a_deleted_conversation),
+        each(test_piped_text_follows_after_a_blank_line),
+        each(test_what_is_not_utf8_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
