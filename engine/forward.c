@@ -352,17 +352,47 @@ static void turn_queries(struct walk *t, int layer, int kv_head, int token, floa
     t->vector->scale(out, 1.0f / sqrtf((float)hd), group * hd);
 }
 
-/* One token: (kv head, tile) pairs are split, every tile giving a state of its own, then merged in ascending order. */
-static void attend_parts(struct walk *t, int layer, int n_tiles, int begin)
+/* How the attention of one token is split: (kv head, tile) pairs, those of a head together. */
+struct parts {
+    int n_tiles; /* seen: tile 0, and those from begin on */
+    int begin;
+    int first, last; /* of this member */
+};
+
+static struct parts share_parts(const struct walk *t)
+{
+    struct parts p;
+    int end, position = t->f->position + t->first;
+    kv_tiles(&t->f->kv, position, position, &p.begin, &end);
+    p.n_tiles = 1 + end - p.begin;
+    int total = t->m->info.n_kv_heads * p.n_tiles;
+    p.first = total * t->member / t->members;
+    p.last = total * (t->member + 1) / t->members;
+    return p;
+}
+
+static int part_tile(const struct parts *p, int i)
+{
+    int index = i % p->n_tiles;
+    return index == 0 ? 0 : p->begin + index - 1;
+}
+
+static const unsigned char *part_k(const struct walk *t, const struct parts *p, int layer, int i)
+{
+    return kv_k(&t->f->kv, layer, i / p->n_tiles, part_tile(p, i));
+}
+
+/* Every tile gives a state of its own; they are merged in ascending order later, as if one had been carried along. */
+static void attend_parts(struct walk *t, int layer, const struct parts *p)
 {
     struct forward *f = t->f;
     const struct engine_model_info *s = &t->m->info;
-    int group = s->n_heads / s->n_kv_heads, position = f->position + t->first, last = position / VECTOR_TILE;
-    int total = s->n_kv_heads * n_tiles, turned = -1;
+    int group = s->n_heads / s->n_kv_heads, position = f->position + t->first, last = position / VECTOR_TILE,
+        turned = -1;
     size_t state = VECTOR_STATE(s->head_dim);
     memset(t->own->begun, 0, (size_t)group);
-    for (int i = total * t->member / t->members; i < total * (t->member + 1) / t->members; i++) {
-        int head = i / n_tiles, index = i % n_tiles, tile = index == 0 ? 0 : begin + index - 1;
+    for (int i = p->first; i < p->last; i++) {
+        int head = i / p->n_tiles, tile = part_tile(p, i);
         if (head != turned)
             turn_queries(t, layer, head, t->first, t->own->queries);
         turned = head;
@@ -374,13 +404,25 @@ static void attend_parts(struct walk *t, int layer, int n_tiles, int begin)
             .head_dim = s->head_dim,
             .n_queries = group,
             .q = t->own->queries,
-            .k = kv_k(&f->kv, layer, head, tile),
+            .k = part_k(t, p, layer, i),
             .v = kv_v(&f->kv, layer, head, tile),
             .see = t->own->see,
             .state = f->partial + (size_t)i * (size_t)group * state,
             .begun = t->own->begun,
+            .next_k = i + 1 < p->last ? part_k(t, p, layer, i + 1) : NULL,
         });
     }
+}
+
+/* The first keys this member will look at, while it waits for the others. */
+static void fetch_keys(const struct walk *t, int layer)
+{
+    struct parts p = share_parts(t);
+    if (p.first == p.last)
+        return;
+    const unsigned char *k = part_k(t, &p, layer, p.first);
+    for (size_t i = 0; i < t->f->kv.tile_bytes; i += 64)
+        __builtin_prefetch(k + i);
 }
 
 static void merge_head(struct walk *t, int head, int n_tiles, float *out)
@@ -400,19 +442,18 @@ static void merge_head(struct walk *t, int head, int n_tiles, float *out)
 static const float *attend_one(struct walk *t, int layer)
 {
     struct forward *f = t->f;
-    int begin, end, position = f->position + t->first, n_heads = t->m->info.n_heads;
-    kv_tiles(&f->kv, position, position, &begin, &end);
-    int n_tiles = 1 + end - begin;
+    struct parts parts = share_parts(t);
+    int n_heads = t->m->info.n_heads;
     if (!stopped(t))
-        attend_parts(t, layer, n_tiles, begin);
+        attend_parts(t, layer, &parts);
     pool_barrier(f->pool);
-    bool alone = n_tiles <= MERGE_ALONE;
+    bool alone = parts.n_tiles <= MERGE_ALONE;
     float *out = alone ? t->own->heads : f->attended;
     int first = alone ? 0 : n_heads * t->member / t->members;
     int last = alone ? n_heads : n_heads * (t->member + 1) / t->members;
     if (!stopped(t))
         for (int head = first; head < last; head++)
-            merge_head(t, head, n_tiles, out);
+            merge_head(t, head, parts.n_tiles, out);
     if (!alone)
         pool_barrier(f->pool);
     return out;
@@ -511,6 +552,8 @@ static bool attention(struct walk *t, int layer)
     size_t n_q = (size_t)l->q.rows, n_kv = (size_t)l->k.rows;
     const struct product qkv[3] = {{&l->q, f->q, n_q}, {&l->k, f->k, n_kv}, {&l->v, f->v, n_kv}};
     multiply_all(t, prepare(t, NULL, s->n_embd, l->attn_norm, qkv, 3), qkv, 3);
+    if (t->n == 1)
+        fetch_keys(t, layer);
     pool_barrier(f->pool);
     if (t->n > 1) {
         int j0, j1;

@@ -26,9 +26,12 @@
 #include <unistd.h>
 #endif
 
-#define SPIN_NS 100000 /* longer than the pause between two tokens, far shorter than anybody notices */
-#define SPIN_BATCH 64  /* looks at the word between two looks at the clock */
-#define YIELDS 200     /* instead of spinning, with more members than cores */
+/* Bounds of the time spun for. It is halved when spinning was in vain, because then somebody else wants the cores and
+ * would only be kept from finishing, and doubled when it was not. The upper one is longer than the pause between tokens. */
+#define SPIN_MAX_NS 100000
+#define SPIN_MIN_NS 2000
+#define SPIN_BATCH 64 /* looks at the word between two looks at the clock */
+#define YIELDS 200    /* instead of spinning, with more members than cores */
 
 struct signal_word {
     _Alignas(64) _Atomic uint32_t value; /* changes when waiters may go on */
@@ -107,6 +110,18 @@ static bool changed(struct signal_word *w, uint32_t value)
     return atomic_load_explicit(&w->value, memory_order_acquire) != value;
 }
 
+static _Thread_local int64_t patience = SPIN_MAX_NS; /* ns to spin next time */
+
+static bool spun(bool in_vain)
+{
+    patience = in_vain ? patience / 2 : patience * 2;
+    if (patience < SPIN_MIN_NS)
+        patience = SPIN_MIN_NS;
+    if (patience > SPIN_MAX_NS)
+        patience = SPIN_MAX_NS;
+    return !in_vain;
+}
+
 /* True when the word changed while we were still awake. */
 static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t value)
 {
@@ -122,14 +137,14 @@ static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t 
     for (;;) {
         for (int i = 0; i < SPIN_BATCH; i++) {
             if (changed(w, value))
-                return true;
+                return spun(false);
             relax();
         }
         int64_t now = now_ns();
         if (give_up == 0)
-            give_up = now + SPIN_NS;
+            give_up = now + patience;
         else if (now > give_up)
-            return false;
+            return spun(true);
     }
 }
 

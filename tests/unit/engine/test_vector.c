@@ -275,9 +275,17 @@ static void merged_states_are_the_carried_one(void **state)
         _Alignas(64) float parts[TILES][VECTOR_STATE(128)], out[128], carried[128];
         for (int t = 0; t < TILES; t++) {
             struct vector_span see = {0, 0, VECTOR_TILE};
-            kernels->attend(&(struct vector_attend){hd, 1, s->q, s->k + t * VECTOR_TILE * hd,
-                                                    s->v + t * VECTOR_TILE * hd, &see, parts[t],
-                                                    &(unsigned char){0}});
+            kernels->attend(&(struct vector_attend){
+                .head_dim = hd,
+                .n_queries = 1,
+                .q = s->q,
+                .k = s->k + t * VECTOR_TILE * hd,
+                .v = s->v + t * VECTOR_TILE * hd,
+                .see = &see,
+                .state = parts[t],
+                .begun = &(unsigned char){0},
+                .next_k = s->k,
+            });
         }
         for (int t = 1; t < TILES; t++)
             kernels->merge(parts[0], parts[t], hd);
