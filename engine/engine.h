@@ -63,6 +63,15 @@ struct engine_model_info {   /* strings belong to the model */
 };
 const struct engine_model_info *engine_model_info(const engine_model *model);
 
+/* How many tensors and bytes of the file each weight format has, most bytes first; returns the formats' number, of which
+ * at most cap are written to out. */
+struct engine_format_use {
+    const char *name;
+    int tensors;
+    uint64_t bytes;
+};
+size_t engine_model_formats(const engine_model *model, struct engine_format_use *out, size_t cap);
+
 /* Bytes a session of n_ctx tokens allocates for its KV cache. */
 uint64_t engine_kv_bytes(const engine_model *model, int n_ctx);
 

@@ -15,6 +15,7 @@ static const struct {
     {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]   JSON strings in, arrays of token ids out"},
     {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT   float32 logits of every position"},
     {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--json]   speed and memory"},
+    {"inspect", cmd_inspect, "FILE [-c N]   what is in a model file, and the memory it needs"},
     {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]   of a text, as llama-perplexity does"},
 };
 

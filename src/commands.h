@@ -1,5 +1,5 @@
 /*
- * commands.h - the commands for machines: `chinwag tokenize`, `logits`, `bench`, `perplexity`. They check the engine from outside.
+ * commands.h - the commands for machines: `chinwag tokenize`, `logits`, `bench`, `perplexity`, `inspect`. They check the engine from outside.
  *
  * They read and write UTF-8 and little-endian numbers, add no BOS of their own and print nothing else on stdout. Each returns
  * the exit status: 0, 1 for a failure, 2 for wrong usage, with one line on stderr. Their options are stable.
@@ -16,7 +16,7 @@ typedef int command(int argc, char **argv); /* argv[0] is the command's name */
 command *command_find(const char *name); /* NULL if there is no such command */
 void command_list(void);                 /* prints a line for each to stdout, for --help */
 
-command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity;
+command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity, cmd_inspect;
 
 /* ---- for the commands themselves ---- */
 
