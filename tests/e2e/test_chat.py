@@ -49,8 +49,9 @@ class Chat(unittest.TestCase):
         t.type(question)
         t.key("enter")
 
-    def answer_done(self, t):
-        self.wait_rows("SELECT count(*) FROM messages WHERE state != 'complete' AND state != 0 OR role IS NULL", [(0,)], 90)
+    def wait_answers(self, n, seconds=90):
+        """Waits until n answers are complete in the database."""
+        self.wait_rows("SELECT count(*) FROM message WHERE role = 2 AND state = 0", [(n,)], seconds)
 
     def test_question_stop_temperature_quit_and_restart(self):
         t = self.start("-n", "400")
@@ -96,11 +97,36 @@ class Chat(unittest.TestCase):
         self.ask(t, "Tell me about the sea.")
         t.wait("tok/s")
         t.read(1.0)
+        shown = " ".join(re.search(r"chinwag \d\d:\d\d\n(.*?)\n *\n *─", t.text(), re.S).group(1).split())
+        t.read(0.4)  # acknowledged at least every 250 ms
         t.kill(signal.SIGKILL)
         t = self.start("--resume")
         t.wait("Tell me about the sea.")
-        self.assertEqual(self.rows("SELECT text FROM messages ORDER BY id LIMIT 1"), [("Tell me about the sea.",)])
-        self.assertTrue(self.rows("SELECT text FROM messages ORDER BY id LIMIT 1 OFFSET 1")[0][0])
+        kept = self.rows("SELECT text, state FROM message ORDER BY id")
+        self.assertEqual(kept[0], ("Tell me about the sea.", 0))
+        self.assertEqual(kept[1][1], 2, "the answer cut off is marked as interrupted")
+        letters = "".join(c for c in kept[1][0] if c.isalnum())
+        self.assertIn("".join(c for c in shown.rstrip("▌") if c.isalnum()), letters)
+
+    def test_a_reopened_conversation_reaches_the_model(self):
+        t = self.start("-n", "12")
+        self.ask(t, "My name is Ottoline.")
+        self.wait_answers(1)
+        self.ask(t, "I live in Reykjavik.")
+        self.wait_answers(2)
+        first, second = self.rows("SELECT prompt_tokens, evaluated_tokens FROM message WHERE role = 2 ORDER BY id")
+        self.assertEqual(first[0], first[1], "the first prompt is new")
+        self.assertLess(second[1], 24, "the second turn evaluates its new tokens only")
+        t.key("ctrl-d")
+        self.assertEqual(t.end(), 0)
+        t = self.start("-n", "12", "--resume")
+        t.wait("Ottoline")
+        self.ask(t, "What is my name?")
+        self.wait_answers(3)
+        third = self.rows("SELECT prompt_tokens, evaluated_tokens FROM message WHERE role = 2 ORDER BY id")[2]
+        self.assertGreater(third[0], second[0], "the prompt holds the turns before the restart")
+        self.assertEqual(third[0], third[1], "all of it evaluated anew")
+        print(f"figure: the second turn evaluated {second[1]} of {second[0]} tokens; after a restart {third[1]} of {third[0]}")
 
     def test_chinese_lines_up(self):
         t = self.start("-n", "8")
@@ -112,7 +138,7 @@ class Chat(unittest.TestCase):
         t.wait(lambda s: s.count("你好") >= 1 and "you " in s)
 
     def test_too_small_and_back(self):
-        t = self.start("-n", "8", columns=20, lines=5) if False else self.start("-n", "8")
+        t = self.start("-n", "8")
         t.type("a draft")
         t.resize(20, 5)
         t.wait(lambda s: "needs at least" in s or "too small" in s, 5)
