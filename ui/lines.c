@@ -174,8 +174,8 @@ bool wrap_next(struct wrap *w, int width, struct wrap_piece *piece)
 {
     if (w->done)
         return false;
-    if (width < 1)
-        width = 1;
+    if (width < 2)
+        width = 2; /* a wide character has to go somewhere */
     *piece = (struct wrap_piece){.start = w->at};
     size_t possible = 0; /* the last place this line may break, 0 = none yet */
     int column = 0, cell;

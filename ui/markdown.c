@@ -96,7 +96,7 @@ static void space_before(struct painter *p)
 {
     if (p->gap && p->any) {
         put_margin(p, true);
-        lines_end(p->out, p->src, 0);
+        lines_end(p->out, p->out->v[p->out->n - 1].src, 0); /* p->src may be within the next block already */
     }
     p->gap = false;
 }

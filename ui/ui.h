@@ -35,18 +35,18 @@ void ui_draw(struct ui *ui);
 /* ---- what the person wants ---- */
 
 enum ui_event_type {
-    UI_SEND,          /* text: a message */
-    UI_STOP,          /* the answer being written */
-    UI_REGENERATE,    /* answer the last message again */
-    UI_NEW,           /* a new conversation */
-    UI_LIST,          /* the conversation panel opened: wants ui_set_conversations */
-    UI_OPEN,          /* id: a conversation */
-    UI_RENAME,        /* id, text (id 0 = the one shown) */
-    UI_DELETE,        /* id; confirmed (0 = the one shown) */
-    UI_SET,           /* text: name of a setting; value */
-    UI_SET_TEXT,      /* text: name of a setting, '\0', value as text */
-    UI_SEARCH,        /* text: in all conversations */
-    UI_MODEL,         /* text: a file to load */
+    UI_SEND,       /* text: a message */
+    UI_STOP,       /* the answer being written */
+    UI_REGENERATE, /* answer the last message again */
+    UI_NEW,        /* a new conversation */
+    UI_LIST,       /* the conversation panel opened: wants ui_set_conversations */
+    UI_OPEN,       /* id: a conversation */
+    UI_RENAME,     /* id, text (id 0 = the one shown) */
+    UI_DELETE,     /* id; confirmed (0 = the one shown) */
+    UI_SET,        /* text: name of a setting; value */
+    UI_SET_TEXT,   /* text: name of a setting, '\0', value as text */
+    UI_SEARCH,     /* text: in all conversations */
+    UI_MODEL,      /* text: a file to load */
     UI_QUIT,
 };
 
@@ -85,24 +85,24 @@ void ui_set_history(struct ui *ui, const char *const *prompts, size_t n);
 enum ui_activity { UI_IDLE, UI_LOADING, UI_THINKING, UI_READING, UI_WRITING, UI_SUMMARIZING };
 
 struct ui_status {
-    char model[96];           /* "SmolLM2-135M-Instruct Q4_1"; "" while unknown */
+    char model[96];            /* "SmolLM2-135M-Instruct Q4_1"; "" while unknown */
     enum ui_activity activity; /* loading the model; between Enter and evaluation; prefill; decode; compaction */
-    float progress;           /* 0..1 of UI_LOADING and UI_READING, < 0 unknown */
+    float progress;            /* 0..1 of UI_LOADING and UI_READING, < 0 unknown */
     double temperature, top_p;
-    int window_used, window_size;   /* tokens; size 0 = unknown */
-    int summarized;           /* messages the model sees only as a summary */
-    double tokens_per_second; /* 0 = unknown */
-    double first_token_s;     /* 0 = unknown */
+    int window_used, window_size; /* tokens; size 0 = unknown */
+    int summarized;               /* messages the model sees only as a summary */
+    double tokens_per_second;     /* 0 = unknown */
+    double first_token_s;         /* 0 = unknown */
 };
 void ui_set_status(struct ui *ui, const struct ui_status *status);
 
-struct ui_setting {           /* one row of the settings panel; adjusted with arrow keys or by typing a value */
-    const char *name;         /* "temperature": also `/set temperature 0.5` */
-    const char *help;         /* a few words */
+struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys or by typing a value */
+    const char *name; /* "temperature": also `/set temperature 0.5` */
+    const char *help; /* a few words */
     double min, max, step;
-    int decimals;             /* digits shown */
+    int decimals; /* digits shown */
     double value;
-    const char *text;         /* non-NULL: a text setting (system prompt); min..value unused */
+    const char *text; /* non-NULL: a text setting (system prompt); min..value unused */
 };
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 
@@ -110,7 +110,7 @@ struct ui_conversation {
     int64_t id;
     const char *title;
     int64_t updated_ms;
-    const char *detail;       /* search excerpt, or NULL */
+    const char *detail; /* search excerpt, or NULL */
 };
 void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n);
 /* Opens the conversation panel with search results in place of the list. */
