@@ -183,6 +183,12 @@ void engine_session_truncate(engine_session *session, size_t n);
 /* The tokens of the context, owned by the session, valid until its next call. */
 const int32_t *engine_session_tokens(const engine_session *session, size_t *n);
 
+/* Writes the context and its KV cache to a file, readable by its owner only; an older file of that name is replaced when all is
+ * written. restore makes the context what was saved, for the same model, KV type, attention window and layout, and refuses a file
+ * that differs in any of these or in a bit of its content: false and err, and the context is then empty. */
+bool engine_session_save(const engine_session *session, const char *path, char *err, size_t cap);
+bool engine_session_restore(engine_session *session, const char *path, char *err, size_t cap);
+
 struct engine_stats { /* since the last engine_session_prompt */
     int prompt_tokens;    /* length of the prompt */
     int cached_tokens;    /* of these, taken from the KV cache */

@@ -400,7 +400,7 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
             store_head(t, layer, head, t->first);
         for (int j = 0; j < group; j++)
             t->own->see[j] = kv_span(&f->kv, position, tile);
-        t->vector->attend(&(struct vector_attend){
+        struct vector_attend a = {
             .head_dim = s->head_dim,
             .n_queries = group,
             .q = t->own->queries,
@@ -410,7 +410,15 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
             .state = f->partial + (size_t)i * (size_t)group * state,
             .begun = t->own->begun,
             .next_k = i + 1 < p->last ? part_k(t, p, layer, i + 1) : NULL,
-        });
+        };
+        if (f->kv.shape.type == ENGINE_KV_F16) {
+            t->vector->attend(&a);
+            continue;
+        }
+        kv_widen(&f->kv, t->vector, layer, head, tile, t->own->k_wide, t->own->v_wide);
+        a.k = t->own->k_wide;
+        a.v = t->own->v_wide;
+        t->vector->attend_wide(&a);
     }
 }
 
@@ -465,14 +473,13 @@ static void attend_block(struct walk *t, int layer, int head, int j0, int j1)
     struct forward *f = t->f;
     const struct engine_model_info *s = &t->m->info;
     int group = s->n_heads / s->n_kv_heads, begin, end, hd = s->head_dim, n = (j1 - j0) * group;
-    size_t state = VECTOR_STATE(hd), tile_size = (size_t)VECTOR_TILE * (size_t)hd;
+    size_t state = VECTOR_STATE(hd);
     for (int j = j0; j < j1; j++)
         turn_queries(t, layer, head, j, t->own->queries + (size_t)(j - j0) * (size_t)(group * hd));
     memset(t->own->begun, 0, (size_t)n);
     kv_tiles(&f->kv, f->position + j0, f->position + j1 - 1, &begin, &end);
     for (int tile = 0; tile < end && !stopped(t); tile = tile == 0 ? begin : tile + 1) {
-        t->vector->widen((const uint16_t *)(const void *)kv_k(&f->kv, layer, head, tile), t->own->k_wide, tile_size);
-        t->vector->widen((const uint16_t *)(const void *)kv_v(&f->kv, layer, head, tile), t->own->v_wide, tile_size);
+        kv_widen(&f->kv, t->vector, layer, head, tile, t->own->k_wide, t->own->v_wide);
         for (int i = 0; i < n; i++)
             t->own->see[i] = kv_span(&f->kv, f->position + j0 + i / group, tile);
         t->vector->attend_wide(&(struct vector_attend){

@@ -35,12 +35,18 @@ size_t kv_bytes(const struct kv_shape *shape);
 bool kv_open(struct kv *kv, const struct kv_shape *shape, char *err, size_t cap);
 void kv_close(struct kv *kv);
 
+bool kv_rings(const struct kv *kv); /* tiles are overwritten by later ones */
+
 unsigned char *kv_k(const struct kv *kv, int layer, int head, int tile);
 unsigned char *kv_v(const struct kv *kv, int layer, int head, int tile);
 
 /* Stores the key and value of one position, already rotated. */
 void kv_store(const struct kv *kv, const struct vector_kernels *vector, int layer, int head, int position,
               const float *k, const float *v);
+
+/* The tile as floats, in the layout of vector.h. */
+void kv_widen(const struct kv *kv, const struct vector_kernels *vector, int layer, int head, int tile, float *k,
+              float *v);
 
 /* Whether attention at position n can still see all it needs when positions up to `high` (exclusive) have been written. */
 bool kv_holds(const struct kv *kv, int n, int high);

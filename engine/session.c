@@ -1,11 +1,9 @@
 /*
  * session.c - engine_session: a context of tokens, how much of it the KV cache holds, and the next token.
  */
-#include "cpu.h"
-#include "forward.h"
+#include "session.h"
+
 #include "memory.h"
-#include "model.h"
-#include "sampler.h"
 #include "xalloc.h"
 
 #include <stdio.h>
@@ -21,21 +19,6 @@
 
 #define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow with it */
 #define CTX_DEFAULT 4096
-
-struct engine_session {
-    const engine_model *model;
-    struct forward *forward;
-    struct sampler *sampler;
-    int n_ctx, chunk;
-    struct engine_tokens tokens; /* the context, at most n_ctx */
-    size_t n_evaluated;          /* tokens whose keys and values are in the cache; <= tokens.n */
-    size_t high;                 /* positions [0, high) have been written since the cache was last empty */
-    size_t logits_of;            /* the logits are those of the context of this length; 0 = of none */
-    float *logits;               /* n_vocab, mapped */
-    atomic_bool cancel;
-    struct engine_stats stats;
-    double prompt_start, first_token; /* ms, of the last prompt and of its first sampled token; 0 = none yet */
-};
 
 static double now_ms(void)
 {

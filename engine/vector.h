@@ -9,6 +9,9 @@
  *   K tile  [VECTOR_TILE / VECTOR_GROUP][head_dim][VECTOR_GROUP]: the lanes of a vector are positions, so that scores
  *           need no sums across lanes
  *   V tile  [VECTOR_TILE][head_dim]
+ * In 8 bits the same, as int8, followed by a half float scale for each 32 values of a position:
+ *   K tile  after each group its scales [head_dim / 32][VECTOR_GROUP]
+ *   V tile  after all values the scales [VECTOR_TILE][head_dim / 32]
  */
 #ifndef VECTOR_H
 #define VECTOR_H
@@ -18,6 +21,7 @@
 
 #define VECTOR_TILE 64
 #define VECTOR_GROUP 16
+#define VECTOR_Q8_BLOCK 32
 #define VECTOR_HEAD_MAX 256 /* head_dim: a multiple of 16 up to this */
 
 /* Which positions of a tile a query sees: the first `sinks`, and [from, to). None where to is 0. */
@@ -50,6 +54,9 @@ struct vector_kernels {
     void (*rotate_halves)(float *x, const float *cosines, const float *sines, int pairs);
     void (*narrow)(const float *x, uint16_t *out, int n);   /* float -> half, any n */
     void (*widen)(const uint16_t *x, float *out, size_t n); /* half -> float, n a multiple of 16 */
+    /* A tile in 8 bits -> the same tile in floats. */
+    void (*widen_k8)(const unsigned char *tile, float *out, int head_dim);
+    void (*widen_v8)(const unsigned char *tile, float *out, int head_dim);
     /* For every query, in this order: scores of the tile, their largest m, weights exp(score - m), the weighted sum of V;
      * then that merged with the state before it. */
     void (*attend)(const struct vector_attend *a);

@@ -1,7 +1,9 @@
 /* The KV cache: where positions lie, what a query sees, and what a ring of tiles forgets. */
+#include "../../../engine/cpu.h"
 #include "../../../engine/kv.h"
 #include "../../../engine/quant.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,6 +92,44 @@ static void what_is_stored_is_found_where_the_layout_says(void **state)
     kv_close(&kv);
 }
 
+/* In 8 bits every value is within half a step of what was stored, on every kernel set. */
+static void eight_bits_keep_half_a_step(void **state)
+{
+    (void)state;
+    for (const char *const *set = cpu_sets(); *set; set++)
+        for (int hd = 32; hd <= VECTOR_HEAD_MAX; hd += 32) {
+            struct kv kv;
+            char err[256];
+            struct kv_shape s = {.n_layers = 1, .n_heads = 2, .head_dim = hd, .n_ctx = 130, .type = ENGINE_KV_Q8_0};
+            assert_true(kv_open(&kv, &s, err, sizeof err));
+            assert_int_equal(kv.bytes, 2 * 2 * 3 * 64 * hd * 34 / 32);
+            static float k[130][VECTOR_HEAD_MAX], v[130][VECTOR_HEAD_MAX], kw[64 * VECTOR_HEAD_MAX],
+                vw[64 * VECTOR_HEAD_MAX];
+            for (int p = 0; p < 130; p++) {
+                for (int d = 0; d < hd; d++) {
+                    k[p][d] = (float)((p * 37 + d * 101) % 200 - 100) * (float)(1 + d / 32);
+                    v[p][d] = (float)((p * 59 + d * 83) % 300 - 150) / (float)(1 + p);
+                }
+                kv_store(&kv, vector_kernels(*set), 0, 1, p, k[p], v[p]);
+            }
+            for (int p = 0; p < 130; p++) {
+                if (p % 64 == 0)
+                    kv_widen(&kv, vector_kernels(*set), 0, 1, p / 64, kw, vw);
+                for (int d = 0; d < hd; d++) {
+                    float k_step = 100.0f * (float)(1 + d / 32) / 127, v_step = 150 / (float)(1 + p) / 127;
+                    assert_true(fabsf(kw[(p % 64 / 16 * hd + d) * 16 + p % 16] - k[p][d]) < k_step * 0.57f);
+                    assert_true(fabsf(vw[p % 64 * hd + d] - v[p][d]) < v_step * 0.57f);
+                }
+            }
+            kv_close(&kv);
+        }
+    struct kv kv;
+    char err[256];
+    struct kv_shape odd = {.n_layers = 1, .n_heads = 1, .head_dim = 48, .n_ctx = 64, .type = ENGINE_KV_Q8_0};
+    assert_false(kv_open(&kv, &odd, err, sizeof err));
+    assert_non_null(strstr(err, "use f16"));
+}
+
 static void a_window_bounds_the_memory(void **state)
 {
     (void)state;
@@ -144,6 +184,7 @@ int main(void)
         cmocka_unit_test(spans_are_the_definition),
         cmocka_unit_test(tiles_hold_all_that_is_seen),
         cmocka_unit_test(what_is_stored_is_found_where_the_layout_says),
+        cmocka_unit_test(eight_bits_keep_half_a_step),
         cmocka_unit_test(a_window_bounds_the_memory),
         cmocka_unit_test(a_ring_forgets_nothing_that_is_still_seen),
         cmocka_unit_test(too_much_memory_is_an_error_with_the_bytes),

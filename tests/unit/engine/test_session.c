@@ -10,9 +10,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -408,6 +411,150 @@ static void a_ring_truncated_too_far_is_evaluated_anew(void **state)
     engine_model_close(m);
 }
 
+/* ---- q8_0 ------------------------------------------------------------------------------------------------ */
+
+static void a_cache_in_8_bits_is_smaller_and_nearly_the_same(void **state)
+{
+    (void)state;
+    engine_model *m = open_model(files[1]);
+    size_t vocab = (size_t)engine_model_info(m)->n_vocab, bytes = 80 * vocab * sizeof(float);
+    float *half = malloc(bytes), *eight = malloc(bytes), *again = malloc(bytes);
+    engine_session *s = open_session(m, (struct engine_session_options){.threads = 2});
+    assert_status(engine_session_eval(s, ids, 80, half, err, sizeof err), ENGINE_OK);
+    engine_session_close(s);
+    for (int chunk = 1; chunk <= 80; chunk = chunk * 3 + 1) {
+        s = open_session(m, (struct engine_session_options){.threads = 2, .kv_type = ENGINE_KV_Q8_0, .chunk = chunk});
+        assert_status(engine_session_eval(s, ids, 80, chunk == 1 ? eight : again, err, sizeof err), ENGINE_OK);
+        if (chunk > 1)
+            assert_memory_equal(eight, again, bytes);
+        engine_session_close(s);
+    }
+    double error = 0, size = 0;
+    for (size_t i = 0; i < 80 * vocab; i++) {
+        error += ((double)half[i] - (double)eight[i]) * ((double)half[i] - (double)eight[i]);
+        size += (double)half[i] * (double)half[i];
+    }
+    free(half);
+    free(eight);
+    free(again);
+    engine_model_close(m);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------- */
+
+#define SAVED "/tmp/chinwag-test-session"
+
+static size_t read_saved(unsigned char *bytes, size_t cap)
+{
+    FILE *f = fopen(SAVED, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, cap, f);
+    fclose(f);
+    return n;
+}
+
+static void write_saved(const unsigned char *bytes, size_t n)
+{
+    FILE *f = fopen(SAVED, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+static void a_saved_session_goes_on_as_if_it_had_never_been_left(void **state)
+{
+    (void)state;
+    const struct engine_session_options cases[] = {
+        {.threads = 2},
+        {.threads = 1, .kv_type = ENGINE_KV_Q8_0},
+        {.n_ctx = 4000, .threads = 1, .attn_window = 50, .chunk = 16},
+    };
+    for (size_t f = 0; f < N_FILES; f++)
+        for (size_t c = 0; c < 3; c++) {
+            engine_model *m = open_model(files[f]);
+            engine_session *s = open_session(m, cases[c]), *other = open_session(m, cases[c]);
+            int32_t want[30], got[30];
+            assert_status(prompt(s, 299), ENGINE_OK);
+            answer(s, want, 5);
+            assert_true(engine_session_save(s, SAVED, err, sizeof err));
+            answer(s, want, 30);
+            assert_status(prompt(other, 10), ENGINE_OK);
+            if (!engine_session_restore(other, SAVED, err, sizeof err))
+                fail_msg("%s", err);
+            size_t n;
+            const int32_t *tokens = engine_session_tokens(other, &n);
+            assert_int_equal(n, 304);
+            assert_memory_equal(tokens, ids, 299 * sizeof *ids);
+            answer(other, got, 30);
+            assert_memory_equal(want, got, sizeof want);
+            engine_session_close(other);
+            engine_session_close(s);
+            engine_model_close(m);
+        }
+    struct stat st;
+    assert_int_equal(stat(SAVED, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    unlink(SAVED);
+}
+
+static void refuses_saved(engine_session *s, const char *why)
+{
+    size_t n;
+    assert_false(engine_session_restore(s, SAVED, err, sizeof err));
+    if (!strstr(err, why))
+        fail_msg("%s", err);
+    engine_session_tokens(s, &n);
+    assert_int_equal(n, 0);
+}
+
+static void a_saved_session_that_differs_is_refused(void **state)
+{
+    (void)state;
+    engine_model *m = open_model(files[1]), *another = open_model(files[0]);
+    engine_session *s = open_session(m, (struct engine_session_options){.threads = 1});
+    assert_status(prompt(s, 101), ENGINE_OK);
+    assert_true(engine_session_save(s, SAVED, err, sizeof err));
+
+    engine_session *t = open_session(another, (struct engine_session_options){.threads = 1});
+    refuses_saved(t, "another model");
+    engine_session_close(t);
+    t = open_session(m, (struct engine_session_options){.threads = 1, .n_ctx = 100});
+    refuses_saved(t, "more tokens than the window");
+    engine_session_close(t);
+    t = open_session(m, (struct engine_session_options){.threads = 1, .kv_type = ENGINE_KV_Q8_0});
+    refuses_saved(t, "another KV cache type");
+    engine_session_close(t);
+    t = open_session(m, (struct engine_session_options){.threads = 1, .attn_window = 50});
+    refuses_saved(t, "attention window");
+    engine_session_close(t);
+
+    static unsigned char bytes[1 << 20];
+    size_t n = read_saved(bytes, sizeof bytes);
+    assert_true(n > 1000 && n < sizeof bytes);
+    for (size_t i = 0; i < n; i += i < 200 ? 1 : 499) { /* each byte of the head and of the first ids */
+        bytes[i] ^= 0x10;
+        write_saved(bytes, n);
+        refuses_saved(s, "is not used: ");
+        bytes[i] ^= 0x10;
+    }
+    for (size_t cut = 0; cut < n; cut += cut < 100 ? 1 : 777) {
+        write_saved(bytes, cut);
+        refuses_saved(s, "is not used: ");
+    }
+    bytes[n] = 0;
+    write_saved(bytes, n + 1);
+    refuses_saved(s, "its size is wrong");
+    write_saved(bytes, n);
+    assert_true(engine_session_restore(s, SAVED, err, sizeof err));
+    unlink(SAVED);
+    refuses_saved(s, "cannot read");
+    assert_false(engine_session_save(s, "/nonexistent/x", err, sizeof err));
+    assert_non_null(strstr(err, "cannot write /nonexistent/x"));
+    engine_session_close(s);
+    engine_model_close(another);
+    engine_model_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +569,9 @@ int main(void)
         cmocka_unit_test(threads_change_between_evaluations),
         cmocka_unit_test(an_attention_window_forgets_only_what_lies_outside),
         cmocka_unit_test(a_ring_truncated_too_far_is_evaluated_anew),
+        cmocka_unit_test(a_cache_in_8_bits_is_smaller_and_nearly_the_same),
+        cmocka_unit_test(a_saved_session_goes_on_as_if_it_had_never_been_left),
+        cmocka_unit_test(a_saved_session_that_differs_is_refused),
     };
     for (int i = 0; i < N_IDS; i++)
         ids[i] = (i * 7919 + i * i * 13) % 500;

@@ -1,0 +1,27 @@
+/*
+ * session.h - inside engine_session: a context of tokens and how much of it the KV cache holds. Private to the engine.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "engine.h"
+#include "forward.h"
+#include "model.h"
+#include "sampler.h"
+
+struct engine_session {
+    const engine_model *model;
+    struct forward *forward;
+    struct sampler *sampler;
+    int n_ctx, chunk;
+    struct engine_tokens tokens; /* the context, at most n_ctx */
+    size_t n_evaluated;          /* tokens whose keys and values are in the cache; <= tokens.n */
+    size_t high;                 /* positions [0, high) have been written since the cache was last empty */
+    size_t logits_of;            /* the logits are those of the context of this length; 0 = of none */
+    float *logits;               /* n_vocab, mapped */
+    atomic_bool cancel;
+    struct engine_stats stats;
+    double prompt_start, first_token; /* ms, of the last prompt and of its first sampled token; 0 = none yet */
+};
+
+#endif
