@@ -31,7 +31,7 @@ bool tokenizer_is_control(const struct tokenizer *t, int32_t id); /* control or 
 bool tokenizer_is_end(const struct tokenizer *t, int32_t id);     /* every end-of-generation token */
 int32_t tokenizer_bos(const struct tokenizer *t);                 /* -1 unless the model wants one (add_bos_token) */
 int32_t tokenizer_bos_id(const struct tokenizer *t);              /* the same, wanted or not; -1 if there is none */
-int32_t tokenizer_eos_id(const struct tokenizer *t);              /* tokenizer.ggml.eos_token_id; -1 if there is none */
+int32_t tokenizer_eos_id(const struct tokenizer *t); /* tokenizer.ggml.eos_token_id; -1 if there is none */
 
 /* The control or user-defined token that text (len > 0 bytes) begins with, the longest of several, or -1. */
 int32_t tokenizer_special_at(const struct tokenizer *t, const char *text, size_t len);

@@ -27,9 +27,8 @@ static inline const struct merge *find_merge(const struct tokenizer *t, int32_t 
     return NULL;
 }
 
-static void add_merge(struct tokenizer *t, struct merge merge)
+static void add_merge(struct tokenizer *t, uint32_t i, struct merge merge)
 {
-    uint32_t i = slot_of(t, merge.left, merge.right);
     for (; t->merges[i].left >= 0; i = (i + 1) & t->merge_mask) {
         if (t->merges[i].left == merge.left && t->merges[i].right == merge.right)
             return; /* written twice: the better rank counts */
@@ -51,31 +50,75 @@ static bool split_merge(struct gguf_string s, char *bytes, size_t *left, size_t 
     return *left && *right;
 }
 
+/* One entry of the list on its way into the table. */
+struct reading {
+    struct gguf_string text;
+    const char *bytes; /* both halves, one after the other */
+    size_t n_left, n_right;
+    uint64_t hash_left, hash_right;
+    struct merge merge;
+    uint32_t slot;
+};
+
+static bool bad_merge(const struct gguf *g, const struct reading *r, uint64_t rank, const char *why, char *err,
+                      size_t cap)
+{
+    char shown[GGUF_SHOWN];
+    return gguf_fail(g, err, cap, "key tokenizer.ggml.merges[%" PRIu64 "] (%s) %s", rank, gguf_show(r->text, shown),
+                     why);
+}
+
+/* Vocabularies list the results in the order of the merges, so `guess`, the result before, says where to look first. */
+static bool resolve(struct tokenizer *t, struct reading *r, int32_t *guess)
+{
+    size_t n = r->n_left + r->n_right;
+    r->merge.left = vocab_find_hashed(t, r->hash_left, r->bytes, r->n_left, TYPES_ANY);
+    r->merge.right = vocab_find_hashed(t, r->hash_right, r->bytes + r->n_left, r->n_right, TYPES_ANY);
+    if (++*guess >= t->n_vocab || !vocab_is(t, *guess, r->bytes, n, TYPES_TEXT))
+        *guess = vocab_find(t, r->bytes, n, TYPES_ANY);
+    r->merge.id = *guess;
+    if (r->merge.left < 0 || r->merge.right < 0 || r->merge.id < 0)
+        return false;
+    r->slot = slot_of(t, r->merge.left, r->merge.right);
+    __builtin_prefetch(&t->merges[r->slot], 1);
+    return true;
+}
+
+/* In steps over a few merges each, so that the waits for memory overlap: most of a vocabulary's loading is this. */
+static bool read_some(struct tokenizer *t, const struct gguf *g, const struct gguf_value *v, uint64_t *cursor,
+                      uint64_t first, int32_t *guess, char *err, size_t cap)
+{
+    struct reading list[VOCAB_AHEAD];
+    char bytes[VOCAB_AHEAD][4 * TOKEN_MAX_BYTES];
+    uint64_t n = v->n - first < VOCAB_AHEAD ? v->n - first : VOCAB_AHEAD;
+    for (uint64_t i = 0; i < n; i++) {
+        struct reading *r = &list[i];
+        *r = (struct reading){
+            .text = gguf_string_at(v, cursor), .bytes = bytes[i], .merge.rank = (uint32_t)(first + i)};
+        if (!split_merge(r->text, bytes[i], &r->n_left, &r->n_right))
+            return bad_merge(g, r, first + i, "is not a pair of tokens", err, cap);
+        r->hash_left = vocab_hash(t, bytes[i], r->n_left);
+        r->hash_right = vocab_hash(t, bytes[i] + r->n_left, r->n_right);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        if (!resolve(t, &list[i], guess))
+            return bad_merge(g, &list[i], first + i, "names no token of the vocabulary", err, cap);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        /* What text may not become is no merge. */
+        if (TYPE_BIT(t->type[list[i].merge.id]) & TYPES_TEXT)
+            add_merge(t, list[i].slot, list[i].merge);
+    }
+    return true;
+}
+
 static bool read_merges(struct tokenizer *t, const struct gguf *g, const struct gguf_value *v, char *err, size_t cap)
 {
     uint64_t cursor = 0;
-    int32_t guess = 0; /* vocabularies list the results in the order of the merges: look behind the last one first */
-    for (uint64_t rank = 0; rank < v->n; rank++) {
-        char bytes[4 * TOKEN_MAX_BYTES], shown[GGUF_SHOWN];
-        size_t n_left = 0, n_right = 0;
-        struct gguf_string s = gguf_string_at(v, &cursor);
-        if (!split_merge(s, bytes, &n_left, &n_right))
-            return gguf_fail(g, err, cap, "key tokenizer.ggml.merges[%" PRIu64 "] (%s) is not a pair of tokens", rank,
-                             gguf_show(s, shown));
-        struct merge merge = {.left = vocab_find(t, bytes, n_left, TYPES_ANY),
-                              .right = vocab_find(t, bytes + n_left, n_right, TYPES_ANY),
-                              .rank = (uint32_t)rank};
-        guess = guess + 1 < t->n_vocab ? guess + 1 : 0;
-        if (!vocab_is(t, guess, bytes, n_left + n_right, TYPES_TEXT)) {
-            guess = vocab_find(t, bytes, n_left + n_right, TYPES_ANY);
-            if (merge.left < 0 || merge.right < 0 || guess < 0)
-                return gguf_fail(g, err, cap,
-                                 "key tokenizer.ggml.merges[%" PRIu64 "] (%s) names no token of the vocabulary", rank,
-                                 gguf_show(s, shown));
-        }
-        merge.id = guess;
-        if (TYPE_BIT(t->type[guess]) & TYPES_TEXT)
-            add_merge(t, merge);
+    int32_t guess = 0;
+    for (uint64_t first = 0; first < v->n; first += VOCAB_AHEAD) {
+        if (!read_some(t, g, v, &cursor, first, &guess, err, cap))
+            return false;
     }
     return true;
 }

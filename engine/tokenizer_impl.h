@@ -79,6 +79,10 @@ bool vocab_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap
 void vocab_close(struct tokenizer *t);
 /* The id of the token with these bytes and one of these types, or -1. */
 int32_t vocab_find(const struct tokenizer *t, const char *bytes, size_t n, unsigned types);
+/* The same in two steps, for many look-ups at once: hash VOCAB_AHEAD of them, then find (0 < n <= longest). */
+#define VOCAB_AHEAD 16
+uint64_t vocab_hash(const struct tokenizer *t, const char *bytes, size_t n);
+int32_t vocab_find_hashed(const struct tokenizer *t, uint64_t hash, const char *bytes, size_t n, unsigned types);
 bool vocab_is(const struct tokenizer *t, int32_t id, const char *bytes, size_t n, unsigned types);
 /* The byte-level alphabet of GPT-2 back to bytes, out has room for n; 0 where text has a character outside of it. */
 size_t vocab_unmap(const char *text, size_t n, char *out);

@@ -21,6 +21,35 @@ enum char_class {
     OTHER = 16,
 };
 
+/* What Unicode 15 and 16 added to the letters and numbers (DerivedGeneralCategory.txt): the originals know them, a
+ * libunistring of Unicode 14 does not. */
+static const struct {
+    uint32_t first, last;
+    enum char_class class;
+} later[] = {
+    {0x1C89, 0x1C8A, LETTER},   {0xA7CB, 0xA7CD, LETTER},   {0xA7DA, 0xA7DC, LETTER},   {0x105C0, 0x105F3, LETTER},
+    {0x10D40, 0x10D49, NUMBER}, {0x10D4A, 0x10D65, LETTER}, {0x10D6F, 0x10D85, LETTER}, {0x10EC2, 0x10EC4, LETTER},
+    {0x1123F, 0x11240, LETTER}, {0x11380, 0x11389, LETTER}, {0x1138B, 0x1138B, LETTER}, {0x1138E, 0x1138E, LETTER},
+    {0x11390, 0x113B5, LETTER}, {0x113B7, 0x113B7, LETTER}, {0x113D1, 0x113D1, LETTER}, {0x113D3, 0x113D3, LETTER},
+    {0x116D0, 0x116E3, NUMBER}, {0x11BC0, 0x11BE0, LETTER}, {0x11BF0, 0x11BF9, NUMBER}, {0x11F02, 0x11F02, LETTER},
+    {0x11F04, 0x11F10, LETTER}, {0x11F12, 0x11F33, LETTER}, {0x11F50, 0x11F59, NUMBER}, {0x1342F, 0x1342F, LETTER},
+    {0x13441, 0x13446, LETTER}, {0x13460, 0x143FA, LETTER}, {0x16100, 0x1611D, LETTER}, {0x16130, 0x16139, NUMBER},
+    {0x16D40, 0x16D6C, LETTER}, {0x16D70, 0x16D79, NUMBER}, {0x18CFF, 0x18CFF, LETTER}, {0x1B132, 0x1B132, LETTER},
+    {0x1B155, 0x1B155, LETTER}, {0x1CCF0, 0x1CCF9, NUMBER}, {0x1D2C0, 0x1D2D3, NUMBER}, {0x1DF25, 0x1DF2A, LETTER},
+    {0x1E030, 0x1E06D, LETTER}, {0x1E4D0, 0x1E4EB, LETTER}, {0x1E4F0, 0x1E4F9, NUMBER}, {0x1E5D0, 0x1E5ED, LETTER},
+    {0x1E5F0, 0x1E5F0, LETTER}, {0x1E5F1, 0x1E5FA, NUMBER}, {0x2B739, 0x2B739, LETTER}, {0x2EBF0, 0x2EE5D, LETTER},
+    {0x31350, 0x323AF, LETTER},
+};
+
+static enum char_class class_of_unassigned(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        if (c >= later[i].first && c <= later[i].last)
+            return later[i].class;
+    }
+    return OTHER;
+}
+
 static enum char_class class_of(uint32_t c)
 {
     if (c < 0x80) {
@@ -40,6 +69,8 @@ static enum char_class class_of(uint32_t c)
         return LETTER;
     if (category & UC_CATEGORY_MASK_N)
         return NUMBER;
+    if (category & UC_CATEGORY_MASK_Cn)
+        return class_of_unassigned(c);
     return category & UC_CATEGORY_MASK_Z || c == 0x85 ? SPACE : OTHER; /* White_Space (PropList.txt) */
 }
 

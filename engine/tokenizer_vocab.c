@@ -97,11 +97,15 @@ bool vocab_is(const struct tokenizer *t, int32_t id, const char *bytes, size_t n
     return t->offset[id + 1] - at == n && (TYPE_BIT(t->type[id]) & types) && memcmp(t->bytes + at, bytes, n) == 0;
 }
 
-int32_t vocab_find(const struct tokenizer *t, const char *bytes, size_t n, unsigned types)
+uint64_t vocab_hash(const struct tokenizer *t, const char *bytes, size_t n)
 {
-    if (n == 0 || n > t->longest)
-        return -1;
     uint64_t h = hash_bytes(t->seed, bytes, n);
+    __builtin_prefetch(&t->slots[(uint32_t)h & t->slot_mask]);
+    return h;
+}
+
+int32_t vocab_find_hashed(const struct tokenizer *t, uint64_t h, const char *bytes, size_t n, unsigned types)
+{
     for (uint32_t i = (uint32_t)h & t->slot_mask; t->slots[i].id >= 0; i = (i + 1) & t->slot_mask) {
         if (t->slots[i].tag == (uint32_t)(h >> 32) && vocab_is(t, t->slots[i].id, bytes, n, types))
             return t->slots[i].id;
@@ -109,12 +113,18 @@ int32_t vocab_find(const struct tokenizer *t, const char *bytes, size_t n, unsig
     return -1;
 }
 
+int32_t vocab_find(const struct tokenizer *t, const char *bytes, size_t n, unsigned types)
+{
+    if (n == 0 || n > t->longest)
+        return -1;
+    return vocab_find_hashed(t, hash_bytes(t->seed, bytes, n), bytes, n, types);
+}
+
 /* Where two tokens have the same bytes and type the first one counts, and the table stays free of long chains of equals. */
-static void insert(struct tokenizer *t, int32_t id)
+static void insert(struct tokenizer *t, int32_t id, uint64_t h)
 {
     const char *bytes = t->bytes + t->offset[id];
     size_t n = t->offset[id + 1] - t->offset[id];
-    uint64_t h = hash_bytes(t->seed, bytes, n);
     uint32_t i = (uint32_t)h & t->slot_mask;
     for (; t->slots[i].id >= 0; i = (i + 1) & t->slot_mask) {
         if (t->slots[i].tag == (uint32_t)(h >> 32) && vocab_is(t, t->slots[i].id, bytes, n, TYPE_BIT(t->type[id])))
@@ -123,15 +133,23 @@ static void insert(struct tokenizer *t, int32_t id)
     t->slots[i] = (struct vocab_slot){(uint32_t)(h >> 32), id};
 }
 
+/* The slots lie all over a table larger than the cache: by hashing some tokens ahead the waits for them overlap. */
 static void build_hash(struct tokenizer *t)
 {
     uint32_t size = vocab_table_size((uint64_t)t->n_vocab);
     t->slot_mask = size - 1;
     t->slots = xmalloc(size * sizeof *t->slots);
     memset(t->slots, 0xFF, size * sizeof *t->slots);
-    for (int32_t id = 0; id < t->n_vocab; id++) {
-        if (t->offset[id + 1] > t->offset[id] && t->type[id] != TOKEN_BYTE)
-            insert(t, id);
+    uint64_t ahead[VOCAB_AHEAD];
+    for (int32_t first = 0; first < t->n_vocab; first += VOCAB_AHEAD) {
+        int32_t n = t->n_vocab - first < VOCAB_AHEAD ? t->n_vocab - first : VOCAB_AHEAD;
+        const uint32_t *at = t->offset + first;
+        for (int32_t i = 0; i < n; i++)
+            ahead[i] = vocab_hash(t, t->bytes + at[i], at[i + 1] - at[i]);
+        for (int32_t i = 0; i < n; i++) {
+            if (at[i + 1] > at[i] && t->type[first + i] != TOKEN_BYTE)
+                insert(t, first + i, ahead[i]);
+        }
     }
 }
 
