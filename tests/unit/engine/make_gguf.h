@@ -139,7 +139,7 @@ static inline void make_data(struct maker *m, size_t alignment, size_t n)
 static inline void make_save(const struct maker *m, const char *path)
 {
     FILE *f = fopen(path, "wb");
-    if (!f || fwrite(m->p, 1, m->n, f) != m->n || fclose(f) != 0) {
+    if (!f || (m->n && fwrite(m->p, 1, m->n, f) != m->n) || fclose(f) != 0) {
         perror(path);
         abort();
     }

@@ -140,6 +140,7 @@ static void qwen_ids_are_the_originals(void **state)
     assert_string_equal(tokenizer_name(v.t), "qwen2");
     assert_int_equal(tokenizer_n_vocab(v.t), 151936);
     assert_true(check_golden(v.t, "tests/golden/tokens-qwen2.5.jsonl") >= 400);
+    assert_true(check_golden(v.t, "tests/golden/tokens-qwen2.5-random.jsonl") >= 300);
     close_vocab(&v);
 }
 
@@ -149,6 +150,7 @@ static void smollm2_ids_are_the_originals(void **state)
     struct vocab v = open_smollm2();
     assert_string_equal(tokenizer_name(v.t), "smollm");
     assert_true(check_golden(v.t, "tests/golden/tokens-smollm2.jsonl") >= 150);
+    assert_true(check_golden(v.t, "tests/golden/tokens-smollm2-random.jsonl") >= 200);
     close_vocab(&v);
 }
 
@@ -276,10 +278,10 @@ static void bytes_without_a_token_are_dropped(void **state)
     close_vocab(&v);
 }
 
-static double milliseconds(void)
+static double cpu_milliseconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
@@ -293,9 +295,9 @@ static void long_words_take_linear_time(void **state)
     for (int kind = 0; kind < 3; kind++) {
         for (size_t i = 0; i < N; i++)
             word[i] = kind == 0 ? 'a' : kind == 1 ? ' ' : (char)('a' + i * i % 23);
-        double start = milliseconds();
+        double start = cpu_milliseconds();
         struct engine_tokens out = encode(v.t, word, N, false);
-        assert_true(milliseconds() - start < 2000);
+        assert_true(cpu_milliseconds() - start < 2000);
         size_t n;
         char *text = decode(v.t, &out, false, &n);
         assert_int_equal(n, N);
