@@ -13,8 +13,19 @@
 #include <stdint.h>
 
 enum gguf_type {
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,
-    GGUF_U64, GGUF_I64, GGUF_F64,
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STRING,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
 };
 
 struct gguf_string {
@@ -24,17 +35,17 @@ struct gguf_string {
 
 struct gguf_value {
     struct gguf_string key;
-    enum gguf_type type;         /* of the value, or of the array's elements (never GGUF_ARRAY) */
+    enum gguf_type type; /* of the value, or of the array's elements (never GGUF_ARRAY) */
     bool is_array;
-    uint64_t n;                  /* elements; 1 for a scalar */
-    const unsigned char *data;   /* first element, little-endian, unaligned */
+    uint64_t n;                /* elements; 1 for a scalar */
+    const unsigned char *data; /* first element, little-endian, unaligned */
 };
 
 struct gguf_tensor {
     struct gguf_string name;
-    uint32_t type;               /* ggml type id, known to quant.h */
+    uint32_t type; /* ggml type id, known to quant.h */
     int n_dims;
-    uint64_t dims[4];            /* dims[0] is the row length (contiguous); unused ones are 1 */
+    uint64_t dims[4]; /* dims[0] is the row length (contiguous); unused ones are 1 */
     uint64_t bytes;
     const unsigned char *data;
 };
@@ -55,7 +66,8 @@ const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *nam
 
 /* Typed getters. Each returns false and leaves *out alone when the key is absent; a key of another type, or out of
  * range, is an error: false and a sentence in err (err[0] is '\0' otherwise). Any integer type is accepted. */
-bool gguf_get_int(const struct gguf *g, const char *key, int64_t min, int64_t max, int64_t *out, char *err, size_t cap);
+bool gguf_get_int(const struct gguf *g, const char *key, int64_t min, int64_t max, int64_t *out, char *err,
+                  size_t cap);
 bool gguf_get_float(const struct gguf *g, const char *key, double *out, char *err, size_t cap); /* finite */
 bool gguf_get_bool(const struct gguf *g, const char *key, bool *out, char *err, size_t cap);
 bool gguf_get_string(const struct gguf *g, const char *key, struct gguf_string *out, char *err, size_t cap);
@@ -73,9 +85,9 @@ const char *gguf_show(struct gguf_string s, char out[GGUF_SHOWN]);
 bool gguf_fail(const struct gguf *g, char *err, size_t cap, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-const char *gguf_path(const struct gguf *g);                           /* as opened; of a split file its first part */
-uint64_t gguf_file_bytes(const struct gguf *g);                        /* all parts */
-void gguf_release(struct gguf *g, const struct gguf_tensor *tensor);    /* gives the tensor's resident pages back; the
+const char *gguf_path(const struct gguf *g);                         /* as opened; of a split file its first part */
+uint64_t gguf_file_bytes(const struct gguf *g);                      /* all parts */
+void gguf_release(struct gguf *g, const struct gguf_tensor *tensor); /* gives the tensor's resident pages back; the
                                                                           data stays readable (from the file) if mapped;
                                                                           with no_mmap it is gone */
 uint64_t gguf_fingerprint(const struct gguf *g); /* file size, metadata, tensor table, 64 KB spread over the data */

@@ -158,6 +158,19 @@ static char *default_system(const char *text)
     return NULL;
 }
 
+/* {% set system_message = '...' %}, where the template puts that variable into the system message. */
+static char *default_variable(const char *text)
+{
+    static const char set[] = "set system_message = ";
+    for (const char *at = text; strstr(text, "+ system_message +") && (at = strstr(at, set));) {
+        at += sizeof set - 1;
+        const char *end = *at == '\'' || *at == '"' ? strchr(at + 1, *at) : NULL;
+        if (end && end > at + 1)
+            return unescape(at + 1, (size_t)(end - at - 1));
+    }
+    return NULL;
+}
+
 /* date_string = "26 Jul 2024": a fixed date, so that the prompt of today extends the one of yesterday. */
 static char *default_date(const char *text)
 {
@@ -206,8 +219,8 @@ static void read_details(struct chat_template *c, const char *text)
         c->trim[role] = c->format.trim == TRIM_ALL || (c->format.trim == TRIM_IF_SAID && trims);
     if (c->format.trim == TRIM_ANSWERS_IF_SAID)
         c->trim[ENGINE_ASSISTANT] = trims;
-    if (strcmp(c->format.name, "chatml") == 0)
-        c->system = default_system(text);
+    if (strcmp(c->format.name, "chatml") == 0 && !(c->system = default_system(text)))
+        c->system = default_variable(text);
     if (c->format.preamble)
         c->date = default_date(text);
     if (c->format.spelled)

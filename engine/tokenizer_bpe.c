@@ -37,7 +37,7 @@ static void add_merge(struct tokenizer *t, uint32_t i, struct merge merge)
 }
 
 /* "left right" in the byte-level alphabet, as two runs of bytes one after the other. */
-static bool split_merge(struct gguf_string s, char *bytes, size_t *left, size_t *right)
+static bool split_merge(const struct tokenizer *t, struct gguf_string s, char *bytes, size_t *left, size_t *right)
 {
     if (s.n < 3 || s.n > 4 * TOKEN_MAX_BYTES)
         return false;
@@ -45,8 +45,8 @@ static bool split_merge(struct gguf_string s, char *bytes, size_t *left, size_t 
     if (!space)
         return false;
     size_t n = (size_t)(space - s.s);
-    *left = vocab_unmap(s.s, n, bytes);
-    *right = vocab_unmap(space + 1, s.n - n - 1, bytes + *left);
+    *left = vocab_unmap(t, s.s, n, bytes);
+    *right = vocab_unmap(t, space + 1, s.n - n - 1, bytes + *left);
     return *left && *right;
 }
 
@@ -95,7 +95,7 @@ static bool read_some(struct tokenizer *t, const struct gguf *g, const struct gg
         struct reading *r = &list[i];
         *r = (struct reading){
             .text = gguf_string_at(v, cursor), .bytes = bytes[i], .merge.rank = (uint32_t)(first + i)};
-        if (!split_merge(r->text, bytes[i], &r->n_left, &r->n_right))
+        if (!split_merge(t, r->text, bytes[i], &r->n_left, &r->n_right))
             return bad_merge(g, r, first + i, "is not a pair of tokens", err, cap);
         r->hash_left = vocab_hash(t, bytes[i], r->n_left);
         r->hash_right = vocab_hash(t, bytes[i] + r->n_left, r->n_right);

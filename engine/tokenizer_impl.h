@@ -26,6 +26,7 @@ enum token_type { /* llama.cpp's token types, as in tokenizer.ggml.token_type */
 #define TYPES_TEXT (TYPE_BIT(TOKEN_NORMAL) | TYPE_BIT(TOKEN_UNUSED))   /* what text may become */
 #define TYPES_SPECIAL (TYPE_BIT(TOKEN_CONTROL) | TYPE_BIT(TOKEN_USER)) /* what only parse_special gives */
 
+#define VOCAB_ALPHABET 324   /* the code points of the byte-level alphabet lie below */
 #define TOKEN_MAX_BYTES 1024 /* 3 x this + 8 < ENGINE_PIECE_MAX; real tokens stay below 256 */
 
 struct vocab_slot {
@@ -63,8 +64,9 @@ struct tokenizer {
     uint64_t seed;    /* of the hashes: differs from run to run, so that no file can be made to collide */
     struct vocab_slot *slots;
     uint32_t slot_mask;
-    int32_t byte_id[256]; /* the token of each single byte, -1 = none */
-    struct merge *merges; /* byte-level BPE */
+    uint16_t alphabet[VOCAB_ALPHABET]; /* byte + 1 for each code point of it, 0 for the others */
+    int32_t byte_id[256];              /* the token of each single byte, -1 = none */
+    struct merge *merges;              /* byte-level BPE */
     uint32_t merge_mask;
     uint32_t *rank;            /* SentencePiece: order of the tokens by falling score */
     bool special_start[256];   /* first bytes of the special tokens */
@@ -85,7 +87,7 @@ uint64_t vocab_hash(const struct tokenizer *t, const char *bytes, size_t n);
 int32_t vocab_find_hashed(const struct tokenizer *t, uint64_t hash, const char *bytes, size_t n, unsigned types);
 bool vocab_is(const struct tokenizer *t, int32_t id, const char *bytes, size_t n, unsigned types);
 /* The byte-level alphabet of GPT-2 back to bytes, out has room for n; 0 where text has a character outside of it. */
-size_t vocab_unmap(const char *text, size_t n, char *out);
+size_t vocab_unmap(const struct tokenizer *t, const char *text, size_t n, char *out);
 /* A power of two that leaves room for n entries and at least a third free. */
 uint32_t vocab_table_size(uint64_t n);
 

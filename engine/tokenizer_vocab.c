@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALPHABET 324 /* code points of the byte-level alphabet lie below */
-
 /* ---- the byte-level alphabet ---------------------------------------------------------------------------- */
 
 static bool prints_itself(int byte)
@@ -16,27 +14,15 @@ static bool prints_itself(int byte)
 }
 
 /* GPT-2's bytes_to_unicode (encoder.py of the original): printable Latin-1 stands for itself, the other bytes for the code
- * points from U+0100 on, in order. byte + 1 for each code point, 0 for one that is not in the alphabet. */
-static const uint16_t *alphabet(void)
+ * points from U+0100 on, in order. */
+static void build_alphabet(struct tokenizer *t)
 {
-    static uint16_t table[ALPHABET]; /* filled with the same values whoever comes first */
-    if (__atomic_load_n(&table['!'], __ATOMIC_ACQUIRE))
-        return table;
-    int next = 0x100;
-    for (int byte = 0; byte < 256; byte++) {
-        if (!prints_itself(byte))
-            __atomic_store_n(&table[next++], byte + 1, __ATOMIC_RELAXED);
-    }
-    for (int byte = 255; byte >= '!'; byte--) { /* '!' is the last one written: it says that all are there */
-        if (prints_itself(byte))
-            __atomic_store_n(&table[byte], byte + 1, __ATOMIC_RELEASE);
-    }
-    return table;
+    for (int byte = 0, next = 0x100; byte < 256; byte++)
+        t->alphabet[prints_itself(byte) ? byte : next++] = (uint16_t)(byte + 1);
 }
 
-size_t vocab_unmap(const char *text, size_t n, char *out)
+size_t vocab_unmap(const struct tokenizer *t, const char *text, size_t n, char *out)
 {
-    const uint16_t *table = alphabet();
     const unsigned char *s = (const unsigned char *)text;
     size_t at = 0;
     for (size_t i = 0; i < n; at++) {
@@ -46,9 +32,9 @@ size_t vocab_unmap(const char *text, size_t n, char *out)
                 return 0;
             cp = (cp & 0x1F) << 6 | (s[i++] & 0x3F);
         }
-        if (cp >= ALPHABET || !table[cp])
+        if (cp >= VOCAB_ALPHABET || !t->alphabet[cp])
             return 0;
-        out[at] = (char)(table[cp] - 1);
+        out[at] = (char)(t->alphabet[cp] - 1);
     }
     return at;
 }
@@ -207,7 +193,7 @@ static size_t token_bytes(const struct tokenizer *t, struct gguf_string s, enum 
 {
     size_t n = 0;
     if (type == TOKEN_NORMAL || type == TOKEN_BYTE || type == TOKEN_UNUSED)
-        n = t->spm ? spm_bytes(s, type, out) : vocab_unmap(s.s, s.n, out);
+        n = t->spm ? spm_bytes(s, type, out) : vocab_unmap(t, s.s, s.n, out);
     if (n == 0) { /* special tokens, and what the alphabet does not hold, are written as they are */
         memcpy(out, s.s, s.n);
         n = s.n;
@@ -268,6 +254,7 @@ bool vocab_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap
         return gguf_fail(g, err, cap, "key %s has %" PRIu64 " elements, too many", key, v->n);
     t->n_vocab = (int)v->n;
     memset(t->byte_id, 0xFF, sizeof t->byte_id);
+    build_alphabet(t);
     if (!read_types(t, g, err, cap) || !read_tokens(t, g, v, err, cap))
         return false;
     build_hash(t);

@@ -8,7 +8,7 @@
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size); /* n x size bytes, overflow checked */
-void *xchecked(void *p, size_t bytes);            /* p, allocated elsewhere, unless it is NULL and bytes is not 0 */
+void *xchecked(void *p, size_t bytes);          /* p, allocated elsewhere, unless it is NULL and bytes is not 0 */
 char *xstrndup(const char *s, size_t n);
 
 #endif

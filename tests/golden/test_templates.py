@@ -116,6 +116,9 @@ class Templates(unittest.TestCase):
     def test_chatml(self):
         self.check("chatml", expected_name="chatml")
 
+    def test_default_system_prompt_in_a_variable(self):
+        self.check("yi", expected_name="chatml", alternating=True)
+
     def test_qwen3(self):
         self.check("qwen3", expected_name="qwen3", extra=THOUGHTS)
         self.check("qwen3", expected_name="qwen3")
