@@ -8,8 +8,8 @@
  * the same whether one token or many are multiplied, whichever thread does it, packed or not. Integer sums are
  * exact, so the result is bit-identical for every n and every split of rows (within one kernel set).
  *
- * A matrix may be repacked once after loading: 8 rows (or what the set prefers) interleaved so that one vector load holds
- * some columns of each, same size as in the file. Without it the same kernels unpack a strip at a time: slower.
+ * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of each, same
+ * size as in the file. Without it the same kernels repack a strip at a time on the way: slower.
  */
 #ifndef MATMUL_H
 #define MATMUL_H
@@ -27,14 +27,13 @@ struct matrix {
     unsigned char *packed;     /* interleaved copy, 64-byte aligned, or NULL */
 };
 
-/* Activations of n tokens, ready to be multiplied. Buffers belong to whoever made the struct (activations_alloc). */
+/* Activations of n tokens, ready to be multiplied. The buffer belongs to whoever made the struct (activations_alloc);
+ * copies of the struct share it. */
 struct activations {
     int n, cols; /* cols: a multiple of 32 for block formats */
     int cap_n, cap_cols;
-    const float *f; /* n x cols floats, not owned: the source */
-    int8_t *q;      /* n x cols */
-    float *d;       /* n x cols / 32: scale of each block */
-    int32_t *sum;   /* n x cols / 32: sum of q over the block */
+    const float *f;         /* n x cols floats, not owned: the source */
+    unsigned char *records; /* quantized, in the kernel set's own order: matmul_records.h */
 };
 bool activations_alloc(struct activations *a, int max_n, int max_cols); /* false: out of memory */
 void activations_free(struct activations *a);
@@ -46,14 +45,15 @@ struct matmul_kernels {
     size_t (*packed_bytes)(const struct matrix *w);
     /* Packs rows [row0, row1) of w->data into dst, the start of the whole packed matrix. row0 is aligned. */
     void (*pack)(const struct matrix *w, unsigned char *dst, int row0, int row1);
-    /* Quantizes tokens [j0, j1) of x (n x cols floats) into a->q, a->d, a->sum; a->n, a->cols and a->f set by the caller. */
+    /* Quantizes tokens [j0, j1) of a->f into a->records; the caller has set a->n, a->cols and a->f. The records are those
+     * of n tokens: all of them are quantized, by whichever threads, before any is multiplied. */
     void (*quantize)(struct activations *a, int j0, int j1);
-    /* y[j * stride + r] for r in [row0, row1), all a->n tokens. row0 is aligned. Uses no state but its arguments and a
-     * few hundred KB of scratch given by the caller (64-byte aligned, matmul_scratch_bytes). For F32/F16/BF16 it reads a->f. */
+    /* y[j * stride + r] for r in [row0, row1), all a->n tokens. row0 is aligned. Uses no state but its arguments and
+     * MATMUL_SCRATCH_BYTES given by the caller, 64-byte aligned. For F32, F16 and BF16 it reads a->f. */
     void (*multiply)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch);
 };
-#define MATMUL_SCRATCH_BYTES (1 << 20)
+#define MATMUL_SCRATCH_BYTES (64 << 10)
 
 /* The named set ("scalar", "avx2", "avx512vnni", ...), NULL where this CPU or this build lacks it. */
 const struct matmul_kernels *matmul_kernels(const char *name);

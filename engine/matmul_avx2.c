@@ -9,17 +9,15 @@
 #include "matmul_vector.h"
 
 #define SIGNED_CODES 1
-#define TILE_TOKENS_0 1
-#define TILE_TOKENS_1 2
-#define TILE_TOKENS_2 3
-#define TILE_TOKENS_3 4
+#define TILES(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #define FLOAT_ROWS 2
 #define FLOAT_TOKENS 2
 #define RUN_4 8
 #define RUN_5 4
 #define RUN_6 2
 #define RUN_8 1
-#define KEEP(v) __asm__("" : "+x"(v))
+#define KEEP(v) __asm__ volatile("" : "+x"(v))
+#define KEEP_PARTIAL(p) KEEP(p)
 
 typedef __m256i partial;
 

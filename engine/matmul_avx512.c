@@ -7,17 +7,15 @@
 #include "matmul_vector.h"
 
 #define SIGNED_CODES 1
-#define TILE_TOKENS_0 2
-#define TILE_TOKENS_1 4
-#define TILE_TOKENS_2 6
-#define TILE_TOKENS_3 10
+#define TILES(X, ...) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__) X(10, __VA_ARGS__)
 #define FLOAT_ROWS 4
 #define FLOAT_TOKENS 4
 #define RUN_4 8
 #define RUN_5 4
 #define RUN_6 2
 #define RUN_8 1
-#define KEEP(v) __asm__("" : "+v"(v))
+#define KEEP(v) __asm__ volatile("" : "+v"(v))
+#define KEEP_PARTIAL(p) KEEP(p)
 
 typedef __m512i partial;
 

@@ -7,17 +7,15 @@
 #include "matmul_vector.h"
 
 #define SIGNED_CODES 0
-#define TILE_TOKENS_0 2
-#define TILE_TOKENS_1 4
-#define TILE_TOKENS_2 8
-#define TILE_TOKENS_3 12
+#define TILES(X, ...) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__) X(12, __VA_ARGS__)
 #define FLOAT_ROWS 4
 #define FLOAT_TOKENS 4
 #define RUN_4 8
 #define RUN_5 8
 #define RUN_6 8
 #define RUN_8 8
-#define KEEP(v) __asm__("" : "+v"(v))
+#define KEEP(v) __asm__ volatile("" : "+v"(v))
+#define KEEP_PARTIAL(p) KEEP(p)
 
 typedef ints partial;
 

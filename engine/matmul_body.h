@@ -6,13 +6,13 @@
  *     y = fma(float(sum of code * q - zero * sum of q), scale * d, y)
  *     y = fma(min, d * sum of q, y)                                      where the format has minimums
  *
- * with q and d of the activations (matmul_layout.h). Codes are unsigned bytes and q signed ones, as the dot-product
+ * with q and d of the activations (matmul_records.h). Codes are unsigned bytes and q signed ones, as the dot-product
  * instructions want them; the integers are exact, so only the two lines above round.
  *
  * The set defines before including this:
  *     VECTORS                     1, 2 or 4
  *     SIGNED_CODES                1: 8-bit codes are flipped to signed bytes, for instructions without u8 x s8
- *     TILE_TOKENS_0 .. _3         widths of its tile kernels, ascending; at most 16
+ *     TILES(X, ...)               X(tokens, ...) for each width of its tile kernels, ascending, at most 16
  *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
  *     partial                     sums on their way
  *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
@@ -20,17 +20,15 @@
  *     splat_step(p)               the 4 bytes at p in all lanes
  *     lookup_values(words)        quant_iq4_values of each byte, + 128 unless SIGNED_CODES
  *     fma_floats, load_f16        as for matmul_floats.h
- *     KEEP(v)                     an empty statement that ties v to a register here, so that the compiler does not reorder a
- *                                 tile's hundreds of independent operations into spills
+ *     KEEP(ints)                  an empty statement that ties a vector to its register here, so that the compiler does not
+ *     KEEP_PARTIAL(partial)       reorder a tile's hundreds of independent operations into spills
  */
 #ifndef MATMUL_BODY_H
 #define MATMUL_BODY_H
 
 #include "matmul_floats.h"
 #include "matmul_layout.h"
-#include "matmul_quantize.h"
-
-#define UNROLL _Pragma("GCC unroll 16")
+#include "matmul_records.h"
 
 /* Bytes of the packed stream to ask for ahead of use: enough to cover the latency of memory. */
 #define PREFETCH_AHEAD 1536
@@ -148,16 +146,46 @@ static INLINE int code_bits(struct matmul_layout l)
     return l.has_values ? 8 : l.low + l.high;
 }
 
+static INLINE int code_zero(int kind)
+{
+    switch (kind) {
+#define X(name, sub, bits, zero, has_min)                                                                            \
+    case MATMUL_##name: return SIGNED_CODES && bits == 8 ? 0 : zero;
+        MATMUL_KINDS(X)
+#undef X
+    }
+    return 0;
+}
+
+/* What the integers of sub-block k (of `subs` in 32 columns) of token t begin with: -zero * sum of q. */
+static INLINE ints begin_sum(const unsigned char *record, int tokens, int t, int k, int subs, int zero)
+{
+    if (!zero)
+        return splat_int(0);
+    const unsigned char *neg = record + RECORD_NEG(tokens) + 4 * t, *low = record + RECORD_NEG_LOW(tokens) + 4 * t;
+    if (subs == 1)
+        return splat_int(int_at(neg)) * zero;
+    return (k == 0 ? splat_int(int_at(low)) : splat_int(int_at(neg)) - splat_int(int_at(low))) * zero;
+}
+
+/* What the minimum of sub-block k of token t is multiplied by: d * sum of q. */
+static INLINE floats sum_term(const unsigned char *record, int tokens, int t, int k, int subs)
+{
+    if (subs == 1)
+        return splat_float(float_at(record + RECORD_DSUM(tokens) + 4 * t));
+    return splat_float(float_at(record + RECORD_D(tokens) + 4 * t)) *
+           to_floats(-begin_sum(record, tokens, t, k, subs, 1));
+}
+
 /* 32 columns whose planes begin at p, for one vector of rows. */
 static INLINE floats matvec_32(struct matmul_layout l, const unsigned char *p, const unsigned char *record,
                                const floats *scale, const floats *min, floats y)
 {
-    int steps = l.sub / 4, run = run_length(code_bits(l), steps);
-    float d = float_at(record + 32);
+    int steps = l.sub / 4, subs = 32 / l.sub, run = run_length(code_bits(l), steps);
+    floats d = splat_float(float_at(record + RECORD_D(1)));
     UNROLL
-    for (int k = 0; k < 32 / l.sub; k++) {
-        const unsigned char *term = record + 36 + 4 * k;
-        ints sum = splat_int(l.has_min ? 0 : int_at(term));
+    for (int k = 0; k < subs; k++) {
+        ints sum = begin_sum(record, 1, 0, k, subs, code_zero(l.kind));
         UNROLL
         for (int s = 0; s < steps; s += run) {
             partial part = begin_partial(sum);
@@ -167,9 +195,9 @@ static INLINE floats matvec_32(struct matmul_layout l, const unsigned char *p, c
                                code_bits(l));
             sum = end_partial(sum, part);
         }
-        y = fma_floats(to_floats(sum), scale[k] * splat_float(d), y);
+        y = fma_floats(to_floats(sum), scale[k] * d, y);
         if (l.has_min)
-            y = fma_floats(min[k], splat_float(float_at(term)), y);
+            y = fma_floats(min[k], sum_term(record, 1, 0, k, subs), y);
     }
     return y;
 }
@@ -180,7 +208,7 @@ static INLINE void matvec(struct matmul_layout l, const unsigned char *packed, i
     floats y[VECTORS], scale[QUANT_MAX_BLOCK / 16], min[QUANT_MAX_BLOCK / 16];
     for (int v = 0; v < VECTORS; v++)
         y[v] = first ? splat_float(0) : load_floats(out + v * VECTOR_LANES);
-    size_t bytes = (size_t)l.bytes * MATMUL_ROWS, record_bytes = MATMUL_RECORD(1, l.sub);
+    size_t bytes = (size_t)l.bytes * MATMUL_ROWS, record_bytes = RECORD_TOKEN_BYTES;
     const unsigned char *words_at = packed + 2 * MATMUL_ROWS * l.halves,
                         *planes = words_at + 4 * MATMUL_ROWS * l.words;
     for (int b = 0; b < blocks; b++) {
@@ -207,6 +235,7 @@ static INLINE void unpack(struct matmul_layout l, const unsigned char *packed, i
     int subs = l.block / l.sub;
     for (int b = 0; b < blocks; b++, packed += l.bytes * MATMUL_ROWS) {
         const unsigned char *words_at = packed + 2 * MATMUL_ROWS * l.halves;
+        UNROLL
         for (int v = 0; v < VECTORS; v++) {
             read_scales(l, packed + v * VECTOR_BYTES / 2, words_at + v * VECTOR_BYTES, scale, min);
             for (int k = 0; k < subs; k++) {
@@ -227,6 +256,29 @@ static INLINE void unpack(struct matmul_layout l, const unsigned char *packed, i
     }
 }
 
+/* One step of 16 rows x `tokens` tokens. A partial that holds one step only is widened at once. */
+static INLINE void tile_step(int tokens, int run, int bits, const unsigned char *code, const unsigned char *q,
+                             partial part[][VECTORS], ints sum[][VECTORS])
+{
+    words w[VECTORS];
+    for (int v = 0; v < VECTORS; v++)
+        w[v] = load_words(code + v * VECTOR_BYTES);
+    UNROLL
+    for (int t = 0; t < tokens; t++) {
+        words x = splat_step(q + 4 * t);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            part[t][v] = add_dot(part[t][v], w[v], x, bits);
+            if (run == 1) {
+                sum[t][v] = end_partial(sum[t][v], part[t][v]);
+                KEEP(sum[t][v]);
+            } else {
+                KEEP_PARTIAL(part[t][v]);
+            }
+        }
+    }
+}
+
 /* One sub-block's integers of 16 rows x `tokens` tokens. */
 static INLINE void tile_ints(int tokens, int sub, int bits, const unsigned char *code, const unsigned char *q,
                              ints sum[][VECTORS])
@@ -234,67 +286,64 @@ static INLINE void tile_ints(int tokens, int sub, int bits, const unsigned char 
     int steps = sub / 4, run = run_length(bits, steps);
     UNROLL
     for (int s = 0; s < steps; s += run) {
-        partial part[16][VECTORS];
+        partial part[MAX_TILE_TOKENS][VECTORS];
         UNROLL
         for (int t = 0; t < tokens; t++)
-            for (int v = 0; v < VECTORS; v++)
-                part[t][v] = begin_partial(sum[t][v]);
-        UNROLL
-        for (int i = s; i < s + run; i++) {
-            words w[VECTORS];
-            for (int v = 0; v < VECTORS; v++)
-                w[v] = load_words(code + 64 * i + v * VECTOR_BYTES);
             UNROLL
-            for (int t = 0; t < tokens; t++) {
-                words x = splat_step(q + 4 * (i * tokens + t));
-                for (int v = 0; v < VECTORS; v++) {
-                    part[t][v] = add_dot(part[t][v], w[v], x, bits);
-                    KEEP(part[t][v]);
-                }
-            }
-        }
+        for (int v = 0; v < VECTORS; v++)
+            part[t][v] = begin_partial(sum[t][v]);
         UNROLL
-        for (int t = 0; t < tokens; t++)
-            for (int v = 0; v < VECTORS; v++)
-                sum[t][v] = end_partial(sum[t][v], part[t][v]);
+        for (int i = s; i < s + run; i++)
+            tile_step(tokens, run, bits, code + 64 * i, q + 4 * i * tokens, part, sum);
+        UNROLL
+        for (int t = 0; t < tokens && run > 1; t++)
+            UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            sum[t][v] = end_partial(sum[t][v], part[t][v]);
+            KEEP(sum[t][v]);
+        }
     }
 }
 
-static INLINE void tile(int tokens, int sub, int bits, bool has_min, const struct matmul_strip *strip, int columns,
-                        const unsigned char *record, float *out, size_t stride, bool first)
+static INLINE void tile(int tokens, int sub, int bits, int zero, bool has_min, const struct matmul_strip *strip,
+                        int columns, const unsigned char *record, float *out, size_t stride, bool first)
 {
-    floats y[16][VECTORS];
+    floats y[MAX_TILE_TOKENS][VECTORS];
     UNROLL
     for (int t = 0; t < tokens; t++)
-        for (int v = 0; v < VECTORS; v++)
-            y[t][v] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
+        UNROLL
+    for (int v = 0; v < VECTORS; v++)
+        y[t][v] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
     const unsigned char *code = strip->code[0];
     const float *scale = strip->scale[0], *min = strip->min[0];
-    for (int c = 0; c < columns; c += 32, code += 8 * 64, record += MATMUL_RECORD(tokens, sub)) {
-        const unsigned char *d = record + 32 * tokens, *term = d + 4 * tokens;
+    for (int c = 0; c < columns; c += 32, code += 8 * 64, record += RECORD_TOKEN_BYTES * tokens) {
         UNROLL
-        for (int k = 0; k < 32 / sub; k++, scale += MATMUL_ROWS, min += MATMUL_ROWS, term += 4 * tokens) {
-            ints sum[16][VECTORS];
+        for (int k = 0; k < 32 / sub; k++, scale += MATMUL_ROWS, min += MATMUL_ROWS) {
+            ints sum[MAX_TILE_TOKENS][VECTORS];
             UNROLL
             for (int t = 0; t < tokens; t++)
-                for (int v = 0; v < VECTORS; v++)
-                    sum[t][v] = splat_int(has_min ? 0 : int_at(term + 4 * t));
+                UNROLL
+            for (int v = 0; v < VECTORS; v++)
+                sum[t][v] = begin_sum(record, tokens, t, k, 32 / sub, zero);
             tile_ints(tokens, sub, bits, code + 16 * sub * k, record + sub * tokens * k, sum);
             UNROLL
-            for (int t = 0; t < tokens; t++)
+            for (int t = 0; t < tokens; t++) {
+                floats d = splat_float(float_at(record + RECORD_D(tokens) + 4 * t));
+                UNROLL
                 for (int v = 0; v < VECTORS; v++) {
-                    floats s = load_floats(scale + v * VECTOR_LANES) * splat_float(float_at(d + 4 * t));
-                    y[t][v] = fma_floats(to_floats(sum[t][v]), s, y[t][v]);
+                    y[t][v] = fma_floats(to_floats(sum[t][v]), load_floats(scale + v * VECTOR_LANES) * d, y[t][v]);
                     if (has_min)
-                        y[t][v] = fma_floats(load_floats(min + v * VECTOR_LANES), splat_float(float_at(term + 4 * t)),
-                                             y[t][v]);
+                        y[t][v] = fma_floats(load_floats(min + v * VECTOR_LANES),
+                                             sum_term(record, tokens, t, k, 32 / sub), y[t][v]);
                 }
+            }
         }
     }
     UNROLL
     for (int t = 0; t < tokens; t++)
-        for (int v = 0; v < VECTORS; v++)
-            store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[t][v]);
+        UNROLL
+    for (int v = 0; v < VECTORS; v++)
+        store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[t][v]);
 }
 
 /* ---- the kernels, by format and kind ----------------------------------------------------------------------- */
@@ -312,35 +361,39 @@ static INLINE void tile(int tokens, int sub, int bits, bool has_min, const struc
 MATMUL_FORMATS(X)
 #undef X
 
-#define TILE(i, tokens, kind, sub, bits, has_min)                                                                    \
-    static void tile_##kind##_##i(const struct matmul_strip *strip, int columns, const unsigned char *record,        \
-                                  float *y, size_t stride, bool first)                                               \
+#define TILE(tokens, kind, sub, bits, zero, has_min)                                                                 \
+    static void tile_##kind##_##tokens(const struct matmul_strip *strip, int columns, const unsigned char *record,   \
+                                       float *y, size_t stride, bool first)                                          \
     {                                                                                                                \
-        tile(tokens, sub, bits, has_min, strip, columns, record, y, stride, first);                                  \
+        tile(tokens, sub, bits, code_zero(MATMUL_##kind), has_min, strip, columns, record, y, stride, first);        \
     }
-#define X(kind, sub, bits, has_min)                                                                                  \
-    TILE(0, TILE_TOKENS_0, kind, sub, bits, has_min)                                                                 \
-    TILE(1, TILE_TOKENS_1, kind, sub, bits, has_min)                                                                 \
-    TILE(2, TILE_TOKENS_2, kind, sub, bits, has_min)                                                                 \
-    TILE(3, TILE_TOKENS_3, kind, sub, bits, has_min)
+#define X(kind, sub, bits, zero, has_min) TILES(TILE, kind, sub, bits, zero, has_min)
 MATMUL_KINDS(X)
 #undef X
 #undef TILE
 
 static const struct matmul_set set = {
-    .signed_codes = SIGNED_CODES,
-    .tokens = {TILE_TOKENS_0, TILE_TOKENS_1, TILE_TOKENS_2, TILE_TOKENS_3},
+#define X(tokens, ...) tokens,
+    .widths = {TILES(X, )},
+#undef X
 #define X(name, ...) [MATMUL_##name] = matvec_##name,
     .matvec = {MATMUL_FORMATS(X)},
 #undef X
 #define X(name, ...) [MATMUL_##name] = unpack_##name,
     .unpack = {MATMUL_FORMATS(X)},
 #undef X
-#define X(kind, ...) [MATMUL_##kind] = {tile_##kind##_0, tile_##kind##_1, tile_##kind##_2, tile_##kind##_3},
+#define TILE(tokens, kind) tile_##kind##_##tokens,
+#define X(kind, ...) [MATMUL_##kind] = {TILES(TILE, kind)},
     .tile = {MATMUL_KINDS(X)},
 #undef X
+#undef TILE
     .multiply_floats = multiply_floats,
 };
+
+static void quantize(struct activations *a, int j0, int j1)
+{
+    quantize_tokens(a, set.widths, j0, j1);
+}
 
 static void multiply(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch)

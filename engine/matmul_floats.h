@@ -44,12 +44,16 @@ struct float_tile {
 static INLINE void add_columns(enum quant_id id, int rows, int tokens, const struct float_tile *t, size_t c,
                                floats sum[FLOAT_ROWS][FLOAT_TOKENS][VECTORS])
 {
+    UNROLL
     for (int v = 0; v < VECTORS; v++, c += VECTOR_LANES) {
         floats x[FLOAT_TOKENS];
+        UNROLL
         for (int j = 0; j < tokens; j++)
             x[j] = load_floats(t->x + (size_t)j * t->cols + c);
+        UNROLL
         for (int r = 0; r < rows; r++) {
             floats w = load_weights(id, t->row + (size_t)r * t->row_bytes, c);
+            UNROLL
             for (int j = 0; j < tokens; j++)
                 sum[r][j][v] = fma_floats(w, x[j], sum[r][j][v]);
         }
@@ -61,16 +65,19 @@ static INLINE void add_rest(enum quant_id id, int rows, int tokens, const struct
                             floats sum[FLOAT_ROWS][FLOAT_TOKENS][VECTORS])
 {
     size_t n = t->cols - c, weight = id == QUANT_F32 ? 4 : 2;
+    UNROLL
     for (int r = 0; r < rows; r++)
-        for (int j = 0; j < tokens; j++) {
-            unsigned char row[64] = {0};
-            float x[16] = {0};
-            memcpy(row, t->row + (size_t)r * t->row_bytes + c * weight, n * weight);
-            memcpy(x, t->x + (size_t)j * t->cols + c, n * sizeof *x);
-            for (int v = 0; v < VECTORS; v++)
-                sum[r][j][v] = fma_floats(load_weights(id, row, (size_t)(v * VECTOR_LANES)),
-                                          load_floats(x + v * VECTOR_LANES), sum[r][j][v]);
-        }
+        UNROLL
+    for (int j = 0; j < tokens; j++) {
+        unsigned char row[64] = {0};
+        float x[16] = {0};
+        memcpy(row, t->row + (size_t)r * t->row_bytes + c * weight, n * weight);
+        memcpy(x, t->x + (size_t)j * t->cols + c, n * sizeof *x);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            sum[r][j][v] = fma_floats(load_weights(id, row, (size_t)(v * VECTOR_LANES)),
+                                      load_floats(x + v * VECTOR_LANES), sum[r][j][v]);
+    }
 }
 
 static INLINE void multiply_tile(enum quant_id id, int rows, int tokens, const struct float_tile *t)
@@ -81,9 +88,11 @@ static INLINE void multiply_tile(enum quant_id id, int rows, int tokens, const s
         add_columns(id, rows, tokens, t, c, sum);
     if (c < t->cols)
         add_rest(id, rows, tokens, t, c, sum);
+    UNROLL
     for (int r = 0; r < rows; r++)
-        for (int j = 0; j < tokens; j++)
-            t->y[(size_t)j * t->stride + (size_t)r] = sum_lanes(sum[r][j]);
+        UNROLL
+    for (int j = 0; j < tokens; j++)
+        t->y[(size_t)j * t->stride + (size_t)r] = sum_lanes(sum[r][j]);
 }
 
 /* Of three shapes, so that each is compiled for fixed numbers. */

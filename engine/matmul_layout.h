@@ -41,16 +41,16 @@ struct matmul_layout {
 };
 
 /* Once unpacked, formats differ only in what the tile kernels need to know:
- *          kind     sub  bits of a code    has_min */
+ *        kind sub bits of a code, its zero, has_min */
 #define MATMUL_KINDS(X)                                                                                              \
-    X(4_32, 32, 4, false)                                                                                            \
-    X(4_32_min, 32, 4, true)                                                                                         \
-    X(5_32, 32, 5, false)                                                                                            \
-    X(5_32_min, 32, 5, true)                                                                                         \
-    X(8_32, 32, 8, false)                                                                                            \
-    X(4_16, 16, 4, false)                                                                                            \
-    X(4_16_min, 16, 4, true)                                                                                         \
-    X(6_16, 16, 6, false)
+    X(4_32, 32, 4, 8, false)                                                                                         \
+    X(4_32_min, 32, 4, 0, true)                                                                                      \
+    X(5_32, 32, 5, 16, false)                                                                                        \
+    X(5_32_min, 32, 5, 0, true)                                                                                      \
+    X(8_32, 32, 8, 128, false)                                                                                       \
+    X(4_16, 16, 4, 4, false)                                                                                         \
+    X(4_16_min, 16, 4, 0, true)                                                                                      \
+    X(6_16, 16, 6, 32, false)
 
 enum matmul_kind {
 #define X(name, ...) MATMUL_##name,
@@ -87,12 +87,6 @@ enum matmul_format {
 MATMUL_FORMATS(X)
 #undef X
 
-/* Activations as the kernels read them: for each 32 columns one record of a tile of T tokens,
- *     int8    q[8][T][4]        step by step
- *     float   d[T]              scale
- *     32 bits t[32 / sub][T]    per sub-block: -zero * sum of q (int32), or d * sum of q (float) where the format has_min */
-#define MATMUL_RECORD(tokens, sub) ((size_t)(tokens) * (36 + 4 * (32 / (sub))))
-
 /* 16 unpacked rows, as the tile kernels read them. */
 #define MATMUL_STRIP_COLUMNS 1280
 struct matmul_strip {
@@ -101,28 +95,35 @@ struct matmul_strip {
     float min[MATMUL_STRIP_COLUMNS / 16][MATMUL_ROWS];
 };
 
-/* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; sums go to y[t * stride + row],
- * continuing what is there unless `first`. */
+/* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the first
+ * column. Sums go to y[t * stride + row], continuing what is there unless `first`. */
 typedef void matmul_matvec(const unsigned char *packed, int blocks, const unsigned char *record, float *y,
                            bool first);
 typedef void matmul_unpack(const unsigned char *packed, int blocks, struct matmul_strip *strip);
 typedef void matmul_tile(const struct matmul_strip *strip, int columns, const unsigned char *record, float *y,
                          size_t stride, bool first);
 
-#define MATMUL_TILES 4
+#define MATMUL_MAX_TILES 4
 struct matmul_set {
-    bool signed_codes;        /* 8-bit codes are multiplied as signed bytes: their zero is 0 */
-    int tokens[MATMUL_TILES]; /* widths of the tile kernels, ascending */
+    int widths[MATMUL_MAX_TILES + 1]; /* tokens of the tile kernels, ascending, then 0 */
     matmul_matvec *matvec[MATMUL_N_FORMATS];
     matmul_unpack *unpack[MATMUL_N_FORMATS];
-    matmul_tile *tile[MATMUL_N_KINDS][MATMUL_TILES];
+    matmul_tile *tile[MATMUL_N_KINDS][MATMUL_MAX_TILES];
     /* y[j * stride + r] for rows of F32, F16 or BF16 */
     void (*multiply_floats)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
                             size_t stride, void *scratch);
 };
 
+/* matmul_pack.c */
+const struct matmul_layout *matmul_layout(enum quant_id id, enum matmul_format *format); /* NULL: floats */
+size_t matmul_strip_bytes(const struct matmul_layout *l, const struct matrix *w);        /* of 16 packed rows */
+/* Packs blocks [b0, b1) of the 16 rows from `row` on; rows beyond the matrix are zeros. */
+void matmul_pack_strip(enum matmul_format format, const struct matrix *w, int row, int b0, int b1,
+                       unsigned char *dst);
 size_t matmul_packed_bytes(const struct matrix *w);
 void matmul_pack(const struct matrix *w, unsigned char *dst, int row0, int row1);
+
+/* matmul.c */
 void matmul_drive(const struct matmul_set *set, const struct matrix *w, const struct activations *a, int row0,
                   int row1, float *y, size_t stride, void *scratch);
 

@@ -4,7 +4,7 @@
  * It decodes blocks as quant.c does and packs nothing.
  */
 #include "matmul_layout.h"
-#include "matmul_quantize.h"
+#include "matmul_records.h"
 
 #include <math.h>
 
@@ -36,18 +36,20 @@ static int dot(const struct quant_format *f, const uint8_t *code, const int8_t *
     return sum;
 }
 
-/* The sub-blocks of one block, added to y in order. */
-static float add_block(const struct quant_format *f, const struct quant_block *b, const int8_t *q, const float *d,
+/* The sub-blocks of one block, added to y in order; record: of the token's columns. */
+static float add_block(const struct quant_format *f, const struct quant_block *b, const unsigned char *record,
                        float y)
 {
     for (int k = 0; k < f->block / f->sub; k++) {
-        float scale = d[k * f->sub / 32];
-        y = fmaf((float)dot(f, b->code + k * f->sub, q + k * f->sub, f->sub), b->scale[k] * scale, y);
+        const unsigned char *r = record + k * f->sub / 32 * RECORD_TOKEN_BYTES;
+        const int8_t *q = (const int8_t *)r + k * f->sub % 32;
+        float d = float_at(r + RECORD_D(1));
+        y = fmaf((float)dot(f, b->code + k * f->sub, q, f->sub), b->scale[k] * d, y);
         if (f->has_min) {
             int sum = 0;
             for (int i = 0; i < f->sub; i++)
-                sum += q[k * f->sub + i];
-            y = fmaf(b->min[k], scale * (float)sum, y);
+                sum += q[i];
+            y = fmaf(b->min[k], d * (float)sum, y);
         }
     }
     return y;
@@ -61,20 +63,25 @@ static void multiply(const struct matrix *w, const struct activations *a, int ro
         multiply_floats(w, a, row0, row1, y, stride, scratch);
         return;
     }
-    size_t cols = (size_t)w->cols;
-    const unsigned char *p = w->data + (size_t)row0 * (cols / (size_t)f->block) * (size_t)f->bytes;
+    size_t blocks = (size_t)(w->cols / f->block), block_records = (size_t)f->block / 32 * RECORD_TOKEN_BYTES;
+    const unsigned char *p = w->data + (size_t)row0 * blocks * (size_t)f->bytes;
     for (int r = row0; r < row1; r++) {
         for (int j = 0; j < a->n; j++)
             y[(size_t)j * stride + (size_t)r] = 0;
-        for (size_t c = 0; c < cols; c += (size_t)f->block, p += f->bytes) {
+        for (size_t i = 0; i < blocks; i++, p += f->bytes) {
             struct quant_block b;
             f->decode(p, &b);
             for (size_t j = 0; j < (size_t)a->n; j++) {
                 float *out = y + j * stride + r;
-                *out = add_block(f, &b, a->q + j * cols + c, a->d + (j * cols + c) / 32, *out);
+                *out = add_block(f, &b, a->records + (j * blocks + i) * block_records, *out);
             }
         }
     }
+}
+
+static void quantize(struct activations *a, int j0, int j1)
+{
+    quantize_tokens(a, (const int[]){1, 0}, j0, j1);
 }
 
 static size_t packs_nothing(const struct matrix *w)

@@ -14,6 +14,13 @@
 #define VECTOR_LANES (16 / VECTORS)
 #define INLINE inline __attribute__((always_inline))
 
+/* Before a loop of a few fixed turns: without, arrays of vectors would live in memory. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES)));
 typedef int32_t ints __attribute__((vector_size(VECTOR_BYTES)));
 typedef float floats __attribute__((vector_size(VECTOR_BYTES)));

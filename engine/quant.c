@@ -55,11 +55,6 @@ static uint16_t load16(const uint8_t *p)
     return (uint16_t)(p[0] | p[1] << 8);
 }
 
-static uint32_t load32(const uint8_t *p)
-{
-    return load16(p) | (uint32_t)load16(p + 2) << 16;
-}
-
 static float load_f16(const uint8_t *p)
 {
     return f16_to_f32(load16(p));
@@ -67,18 +62,33 @@ static float load_f16(const uint8_t *p)
 
 /* ---- codes ----------------------------------------------------------------------------------------------- */
 
-/* n bytes' fields of the given bits, in order of columns. */
-static void field(const uint8_t *restrict from, int shift, int mask, uint8_t *restrict code, int n)
+/* Codes are taken eight at a time, as the bytes of a 64-bit word. */
+#define BYTES(x) (0x0101010101010101u * (uint64_t)(x))
+
+static inline uint64_t load64(const uint8_t *p)
 {
-    for (int i = 0; i < n; i++)
-        code[i] = (uint8_t)(from[i] >> shift & mask);
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void store64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* n bytes' fields of the given bits, in order of columns. */
+static inline void field(const uint8_t *from, int shift, int mask, uint8_t *code, int n)
+{
+    for (int i = 0; i < n; i += 8)
+        store64(code + i, load64(from + i) >> shift & BYTES(mask));
 }
 
 /* Adds one more bit, or two, above the low ones. */
-static void field_above(const uint8_t *restrict from, int shift, int mask, int to, uint8_t *restrict code, int n)
+static inline void field_above(const uint8_t *from, int shift, int mask, int to, uint8_t *code, int n)
 {
-    for (int i = 0; i < n; i++)
-        code[i] |= (uint8_t)((from[i] >> shift & mask) << to);
+    for (int i = 0; i < n; i += 8)
+        store64(code + i, load64(code + i) | (load64(from + i) >> shift & BYTES(mask)) << to);
 }
 
 /* The 16 bytes of a 32-block: low nibbles are columns 0..15, high nibbles 16..31. */
@@ -88,11 +98,15 @@ static void nibbles32(const uint8_t *qs, uint8_t *code)
     field(qs, 4, 15, code + 16, 16);
 }
 
+/* Bit j of the 32 at qh is bit 4 of code j. A byte is copied to 8, each keeps its own bit, and adding 0x7f carries it to
+ * the top (little-endian). */
 static void fifth_bits32(const uint8_t *qh, uint8_t *code)
 {
-    uint32_t bits = load32(qh);
-    for (int i = 0; i < 32; i++)
-        code[i] |= (uint8_t)((bits >> i & 1) << 4);
+    for (int i = 0; i < 4; i++) {
+        uint64_t bits = BYTES(qh[i]) & 0x8040201008040201u;
+        bits = (bits + BYTES(0x7f)) & BYTES(0x80);
+        store64(code + 8 * i, load64(code + 8 * i) | bits >> 3);
+    }
 }
 
 static void decode_q4_0(const void *block, struct quant_block *out)
@@ -131,8 +145,8 @@ static void decode_q8_0(const void *block, struct quant_block *out)
 {
     const uint8_t *p = block;
     out->scale[0] = load_f16(p);
-    for (int i = 0; i < 32; i++)
-        out->code[i] = p[2 + i] ^ 0x80;
+    for (int i = 0; i < 32; i += 8)
+        store64(out->code + i, load64(p + 2 + i) ^ BYTES(0x80));
 }
 
 /* 64 bytes of 2-bit fields: two groups of 32 bytes, each holding 4 x 32 columns. */

@@ -3,6 +3,7 @@
  * set is near a float64 product; one token and many, packed or not, whole or in splits of rows: the same bits.
  */
 #include "../../../engine/matmul.h"
+#include "../../../engine/matmul_records.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -138,6 +139,16 @@ static void assert_same_bits(const float *a, const float *b, size_t n, const cha
             fail_msg("%s, %s: element %zu is %.9g, not %.9g", format, what, i, (double)a[i], (double)b[i]);
 }
 
+/* Column c of token j as the scalar set quantized it. */
+static double quantized(const struct activations *a, int j, int c)
+{
+    const unsigned char *r =
+        a->records + ((size_t)j * (size_t)(a->cols / 32) + (size_t)(c / 32)) * RECORD_TOKEN_BYTES;
+    float d;
+    memcpy(&d, r + RECORD_D(1), sizeof d);
+    return (double)d * ((const int8_t *)r)[c % 32];
+}
+
 /* Against the product in double of what the weights mean and what the activations were rounded to. */
 static void assert_near_float64(const struct matrix *w, const float *x, int n, const float *y)
 {
@@ -150,8 +161,8 @@ static void assert_near_float64(const struct matrix *w, const float *x, int n, c
         for (int j = 0; j < n; j++) {
             double sum = 0, size = 0;
             for (int c = 0; c < w->cols; c++) {
-                size_t at = (size_t)j * (size_t)w->cols + (size_t)c;
-                double v = w->format->block == 1 ? (double)x[at] : a.q[at] * (double)a.d[at / 32];
+                double v =
+                    w->format->block == 1 ? (double)x[(size_t)j * (size_t)w->cols + (size_t)c] : quantized(&a, j, c);
                 sum += row[c] * v;
                 size += fabs(row[c] * v);
             }
@@ -310,12 +321,37 @@ static void test_packed_size_is_the_files(void **unused)
 
 /* ---- quantize --------------------------------------------------------------------------------------------- */
 
+static void assert_record(const unsigned char *r, const float *x)
+{
+    float max = 0, d, dsum;
+    int32_t sum = 0, low = 0, neg, neg_low;
+    for (int i = 0; i < 32; i++)
+        max = fmaxf(max, fabsf(x[i]));
+    if (max < 1e-36f)
+        max = 0;
+    for (int i = 0; i < 32; i++) {
+        int q = ((const int8_t *)r)[i];
+        assert_int_equal(q, max > 0 ? (int)nearbyintf(x[i] * (127 / max)) : 0);
+        sum += q;
+        low += i < 16 ? q : 0;
+    }
+    memcpy(&d, r + RECORD_D(1), 4);
+    memcpy(&neg, r + RECORD_NEG(1), 4);
+    memcpy(&neg_low, r + RECORD_NEG_LOW(1), 4);
+    memcpy(&dsum, r + RECORD_DSUM(1), 4);
+    assert_true(d == max / 127);
+    assert_int_equal(neg, -sum);
+    assert_int_equal(neg_low, -low);
+    assert_true(dsum == d * (float)sum);
+}
+
+/* One token is laid out alike in all sets; that many are is shown by their products. */
 static void test_quantize(void **unused)
 {
     (void)unused;
-    enum { COLS = 160, N = 3 };
-    float x[N * COLS];
-    for (size_t i = 0; i < N * COLS; i++)
+    enum { COLS = 480 };
+    float x[COLS];
+    for (size_t i = 0; i < COLS; i++)
         x[i] = random_float() * (float)(1 << i / 32);
     for (int i = 0; i < 32; i++) {
         x[i] = 0;                                    /* a block of zeros */
@@ -326,32 +362,37 @@ static void test_quantize(void **unused)
         const struct matmul_kernels *k = matmul_kernels(set_names[s]);
         if (!k)
             continue;
-        struct activations a;
-        assert_true(activations_alloc(&a, N, COLS));
-        a.n = N;
-        a.cols = COLS;
-        a.f = x;
-        k->quantize(&a, 1, N);
-        k->quantize(&a, 0, 1);
-        for (size_t b = 0; b < N * COLS / 32; b++) {
-            float max = 0;
-            int sum = 0;
-            for (size_t i = b * 32; i < b * 32 + 32; i++)
-                max = fmaxf(max, fabsf(x[i]));
-            if (max < 1e-36f)
-                max = 0;
-            assert_true(a.d[b] == max / 127);
-            for (size_t i = b * 32; i < b * 32 + 32; i++) {
-                assert_int_equal(a.q[i], max > 0 ? (int)nearbyintf(x[i] * (127 / max)) : 0);
-                sum += a.q[i];
-            }
-            assert_int_equal(a.sum[b], sum);
-        }
-        assert_int_equal(a.q[32 + 0], 0);
-        assert_int_equal(a.q[32 + 1], 2);
-        assert_int_equal(a.q[32 + 5], -127);
+        struct activations a = make_activations(k, x, 1, COLS);
+        for (int b = 0; b < COLS / 32; b++)
+            assert_record(a.records + b * RECORD_TOKEN_BYTES, x + 32 * b);
+        const int8_t *q = (const int8_t *)a.records + RECORD_TOKEN_BYTES;
+        assert_int_equal(q[0], 0);
+        assert_int_equal(q[1], 2);
+        assert_int_equal(q[5], -127);
         activations_free(&a);
     }
+}
+
+/* Ranges of tokens quantized one after another, as threads do it, make what one call makes. */
+static void test_quantize_in_ranges(void **unused)
+{
+    (void)unused;
+    enum { COLS = 64 };
+    float *x = random_floats(64 * COLS);
+    for (size_t s = 0; s < N_SETS; s++) {
+        const struct matmul_kernels *k = matmul_kernels(set_names[s]);
+        for (int n = 2; k && n < 40; n++) {
+            struct activations whole = make_activations(k, x, n, COLS), parts = make_activations(k, x, n, COLS);
+            size_t bytes = (size_t)n * COLS / 32 * RECORD_TOKEN_BYTES;
+            memset(parts.records, 0x55, bytes);
+            for (int j = n - 1; j >= 0; j -= 3)
+                k->quantize(&parts, j < 2 ? 0 : j - 2, j + 1);
+            assert_memory_equal(whole.records, parts.records, bytes);
+            activations_free(&whole);
+            activations_free(&parts);
+        }
+    }
+    free(x);
 }
 
 static void test_unknown_sets(void **unused)
@@ -373,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_extreme_codes),
         cmocka_unit_test(test_packed_size_is_the_files),
         cmocka_unit_test(test_quantize),
+        cmocka_unit_test(test_quantize_in_ranges),
         cmocka_unit_test(test_unknown_sets),
     };
     scratch = aligned_alloc(64, MATMUL_SCRATCH_BYTES);
