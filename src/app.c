@@ -187,7 +187,7 @@ static char *rescue(const struct conversation *c)
     return NULL;
 }
 
-static void end(struct app *app, const char *db)
+static void end(struct app *app)
 {
     char err[512];
     if (app->worker)
@@ -197,7 +197,7 @@ static void end(struct app *app, const char *db)
         worker_close(app->worker);
     if (app->store && !store_close(app->store, err, sizeof err)) {
         char *copy = rescue(app->shown);
-        app->exit_status = command_fail(1, "%s: the last messages could not be saved: %s%s%s", db, err,
+        app->exit_status = command_fail(1, "the last messages could not be saved: %s%s%s", err,
                                         copy ? "; this conversation was written to " : "", copy ? copy : "");
         free(copy);
     }
@@ -246,7 +246,7 @@ int app_run(const struct options *options, struct settings *settings)
         if (!app.quit)
             draw(&app);
     }
-    end(&app, db);
+    end(&app);
     free_all(&app);
     free(db);
     return app.exit_status;

@@ -31,6 +31,7 @@ struct app {
     size_t n_waiting;
 
     store_id answer;        /* the message being written */
+    int answer_max;         /* tokens it may have, 0 = as the window allows */
     bool answer_unsaved;    /* it has grown since answer_saved_ms */
     double answer_saved_ms; /* clock_ms of its last write */
 

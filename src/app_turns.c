@@ -54,7 +54,7 @@ static void start(struct app *app, struct conversation *c)
 
     struct conversation_job job;
     conversation_job_make(&job, c, answer->id);
-    job.job.max_tokens = (int)settings_number(app->settings, SET_MAX_TOKENS);
+    job.job.max_tokens = app->answer_max = (int)settings_number(app->settings, SET_MAX_TOKENS);
     worker_generate(app->worker, &job.job);
     conversation_job_free(&job);
     app->activity = UI_THINKING;

@@ -104,6 +104,8 @@ static void done(struct app *app, struct conversation_message *answer, const str
     take_stats(app, &event->stats);
     complete_text(app, answer, failed ? NULL : event->text);
     conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    if (event->end == WORKER_END_LENGTH && app->answer_max && event->stats.generated_tokens >= app->answer_max)
+        answer->footnote = "cut at max-tokens";
     conversation_save(c, app->store, answer);
     if (c == app->shown)
         ui_finish(app->ui, answer->id, answer->footnote);

@@ -367,7 +367,7 @@ int oneshot_run(const struct options *options, struct settings *settings)
     struct oneshot o = {.options = options, .settings = settings, .terminal = isatty(STDOUT_FILENO)};
     run(&o, question, db, model);
     if (o.store && !store_close(o.store, err, sizeof err))
-        o.status = command_fail(1, "%s: the answer could not be saved: %s", db, err);
+        o.status = command_fail(1, "the answer could not be saved: %s", err);
     conversation_free(o.conversation);
     free(question);
     free(model);

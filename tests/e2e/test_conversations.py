@@ -1,0 +1,306 @@
+"""Several conversations, answers and models in one chat: what is asked, shown, kept and forgotten. The model is a nano one whose
+weights are random: what it says does not matter here, but it says it at once, and without end where that is wanted."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import tempfile
+import time
+import unittest
+
+from terminal import Terminal
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
+NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")
+SHORT = ("-n", "8")
+ENDLESS = ("--temp", "0", "--repeat-penalty", "1", "-c", "65536")  # "Hello" is answered in circles
+USER, ANSWER = 1, 2
+COMPLETE, STREAMING, INTERRUPTED = 0, 1, 2
+
+
+class Conversations(unittest.TestCase):
+    def setUp(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="chinwag-conversations-"))
+        self.db = self.home / "data/chinwag/chinwag.db"
+        self.env = {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data"),
+                    "XDG_CONFIG_HOME": str(self.home / "config")}
+        self.terminals = []
+
+    def tearDown(self):
+        for t in self.terminals:
+            t.close()
+        shutil.rmtree(self.home)
+
+    def start(self, *options, model=NANO):
+        t = Terminal([CHINWAG, *(["-m", model] if model else []), "-t", "1", "--seed", "1", *options], 110, 30, self.env)
+        self.terminals.append(t)
+        t.wait("F1 help")
+        return t
+
+    def ask(self, t, text):
+        t.type(text)
+        t.key("enter")
+
+    def leave(self, t):
+        t.key("ctrl-d")
+        self.assertEqual(t.end(), 0, t.text())
+
+    def rows(self, query):
+        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
+            return db.execute(query).fetchall()
+
+    def wait_rows(self, query, test, seconds=20):
+        test = test if callable(test) else lambda rows, expected=test: rows == expected
+        end = time.monotonic() + seconds
+        while not test(rows := self.rows(query)):
+            if time.monotonic() > end:
+                self.fail(f"{query}: {rows}; the screen:\n{self.terminals[-1].text()}")
+            for t in self.terminals:
+                if t.status is None:
+                    t.read(0.02)
+        return rows
+
+    def wait_answers(self, n):
+        self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER} AND state <> {STREAMING}", [(n,)])
+
+    # ---- what is kept ----
+
+    def test_nothing_is_kept_of_a_conversation_without_messages(self):
+        t = self.start(*SHORT)
+        t.key("ctrl-n")
+        t.read(0.2)
+        self.leave(t)
+        self.assertEqual(self.rows("SELECT * FROM conversation"), [])
+
+    def test_messages_are_a_path_and_the_title_is_the_first_line(self):
+        t = self.start(*SHORT)
+        self.ask(t, "The first question")
+        self.wait_answers(1)
+        self.ask(t, "The second")
+        self.wait_answers(2)
+        self.leave(t)
+        (title, leaf), = self.rows("SELECT title, leaf_id FROM conversation")
+        self.assertEqual(title, "The first question")
+        messages = self.rows("SELECT id, parent_id, role, model FROM message ORDER BY id")
+        self.assertEqual([m[2] for m in messages], [USER, ANSWER, USER, ANSWER])
+        self.assertEqual([m[1] for m in messages], [None] + [m[0] for m in messages[:3]])
+        self.assertEqual(leaf, messages[3][0])
+        self.assertIsNone(messages[0][3])
+        self.assertIn("nano", messages[1][3])
+
+    def test_the_second_turn_evaluates_only_what_is_new(self):
+        t = self.start(*SHORT)
+        self.ask(t, "A first question that is long enough to be worth keeping")
+        self.wait_answers(1)
+        self.ask(t, "And now?")
+        self.wait_answers(2)
+        first, second = self.rows(f"SELECT prompt_tokens, evaluated_tokens, generated_tokens FROM message WHERE role = {ANSWER} "
+                                  "ORDER BY id")
+        self.assertEqual(first[0], first[1])
+        self.assertGreater(second[0], first[0])
+        self.assertLessEqual(second[1], second[0] - first[0], "the first prompt is in the cache")
+
+    def test_an_answer_grows_in_the_store_while_it_is_written(self):
+        t = self.start(*ENDLESS)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda r: r and r[0][0] > 20)
+        (before,), = self.rows(f"SELECT length(text) FROM message WHERE role = {ANSWER}")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE role = {ANSWER}", lambda r: r[0][0] > before, 2)
+        t.kill(signal.SIGKILL)
+
+    def test_sigterm_ends_in_order(self):
+        t = self.start(*ENDLESS)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE role = {ANSWER}", lambda r: r and r[0][0] > 20)
+        t.kill(signal.SIGTERM)
+        self.assertEqual(t.status, 0)
+        self.assertIn(b"\x1b[?1049l", t.raw)
+        self.assertEqual(self.rows(f"SELECT state FROM message WHERE role = {ANSWER}"), [(INTERRUPTED,)])
+
+    # ---- several at once ----
+
+    def test_an_answer_goes_on_while_another_conversation_is_open(self):
+        t = self.start(*ENDLESS)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda r: r and r[0][0] > 20)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        (before,), = self.rows(f"SELECT length(text) FROM message WHERE role = {ANSWER}")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE role = {ANSWER}", lambda r: r[0][0] > before, 3)
+
+        # A question here waits for it, and Esc stops it.
+        self.ask(t, "Hello again, this is another one")
+        t.wait("finished first", 5)
+        self.assertEqual(self.rows(f"SELECT count(*) FROM message WHERE role = {ANSWER}"), [(1,)])
+        t.key("esc")
+        self.wait_rows(f"SELECT state FROM message WHERE role = {ANSWER} ORDER BY id LIMIT 1", [(INTERRUPTED,)])
+        self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER}", [(2,)])
+        t.key("esc")
+        self.wait_answers(2)
+        self.assertEqual(len(self.rows("SELECT DISTINCT conversation_id FROM message")), 2)
+        self.leave(t)
+
+    def test_a_conversation_is_found_growing_when_it_is_opened_again(self):
+        t = self.start(*ENDLESS)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda r: r and r[0][0] > 20)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        t.key("f2")
+        t.wait("Conversations", 5)
+        t.read(0.3)
+        t.key("enter")
+        t.wait("writing", 5)
+        t.wait("▌", 5)
+        early = t.text()
+        t.wait(lambda s: s != early and "▌" in s, 5)
+        t.key("esc")
+        t.read(0.2)
+        t.key("esc")
+        t.wait("stopped", 5)
+
+    def test_deleting_what_is_being_written_leaves_nothing(self):
+        t = self.start(*ENDLESS)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda r: r and r[0][0] > 20)
+        self.ask(t, "/delete")
+        t.read(0.2)
+        t.send("y")
+        self.wait_rows("SELECT count(*) FROM message", [(0,)])
+        t.wait("New conversation", 5)
+        self.ask(t, "Hello")
+        self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER}", [(1,)])
+        t.key("esc")
+        self.wait_answers(1)
+        self.leave(t)
+        self.assertEqual(self.rows("SELECT count(*) FROM conversation"), [(1,)])
+
+    def test_answering_again_keeps_the_first_answer(self):
+        t = self.start(*SHORT)
+        self.ask(t, "A question")
+        self.wait_answers(1)
+        self.ask(t, "/regenerate")
+        self.wait_answers(2)
+        first, second = self.rows(f"SELECT id, parent_id FROM message WHERE role = {ANSWER} ORDER BY id")
+        self.assertEqual(first[1], second[1])
+        self.assertEqual(self.rows("SELECT leaf_id FROM conversation"), [(second[0],)])
+        self.leave(t)
+
+    def test_a_new_name_stays(self):
+        t = self.start(*SHORT)
+        self.ask(t, "A question")
+        self.wait_answers(1)
+        self.ask(t, "/rename Something else")
+        self.wait_rows("SELECT title FROM conversation", [("Something else",)])
+        t.wait("Something else", 5)
+        self.ask(t, "Another question")
+        self.wait_answers(2)
+        self.assertEqual(self.rows("SELECT title FROM conversation"), [("Something else",)])
+        self.leave(t)
+
+    def test_resume_by_number_and_earlier_prompts(self):
+        t = self.start(*SHORT)
+        self.ask(t, "The older one")
+        self.wait_answers(1)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        self.ask(t, "The younger one")
+        self.wait_answers(2)
+        self.leave(t)
+        older, younger = [r[0] for r in self.rows("SELECT id FROM conversation ORDER BY id")]
+        t = self.start(*SHORT, "--resume", str(older))
+        t.wait("The older one", 5)
+        self.leave(t)
+        t = self.start(*SHORT)
+        t.read(0.3)
+        t.key("up")
+        t.wait("> The younger one", 5)
+        t = self.start(*SHORT, "--resume")
+        t.wait("The younger one", 5)
+        t = Terminal([CHINWAG, "-m", NANO, "--resume", "12"], 100, 30, self.env)
+        self.terminals.append(t)
+        self.assertEqual(t.end(), 1)
+        self.assertIn(b"chinwag: there is no conversation 12", t.raw)
+
+    # ---- settings ----
+
+    def test_a_setting_changed_is_there_next_time_and_the_command_line_wins(self):
+        t = self.start(*SHORT)
+        t.wait("temp 0.70", 5)
+        self.ask(t, "/set temperature 0.35")
+        t.wait("temp 0.35", 5)
+        self.ask(t, "/set system Be brief.")
+        t.read(0.2)
+        self.leave(t)
+        t = self.start(*SHORT)
+        t.wait("temp 0.35", 5)
+        self.ask(t, "A question")
+        self.wait_answers(1)
+        self.assertEqual(self.rows("SELECT system FROM conversation"), [("Be brief.",)])
+        self.leave(t)
+        t = self.start(*SHORT, "--temp", "0.9")
+        t.wait("temp 0.90", 5)
+        self.ask(t, "/set temp 0.2")
+        t.wait("temp 0.20", 5)
+
+    # ---- models ----
+
+    def config(self, text):
+        (self.home / "config/chinwag").mkdir(parents=True)
+        (self.home / "config/chinwag/config.ini").write_text(text)
+
+    def test_a_model_that_cannot_be_loaded_is_replaced_by_another(self):
+        bad = self.home / "bad.gguf"
+        bad.write_bytes(pathlib.Path(NANO).read_bytes()[:5000])
+        self.config(f"model = {bad}\n")
+        t = self.start(*SHORT, model=None)
+        t.wait("/model FILE loads another one", 10)
+        self.assertIn("bad.gguf", t.text())
+        self.ask(t, "A question asked too early")
+        t.wait("Kept, and answered as soon as there is a model", 5)
+        self.ask(t, "/model /nonexistent.gguf")
+        t.wait("/nonexistent.gguf: No such file", 5)
+        self.ask(t, f"/model {NANO}")
+        self.wait_answers(1)
+        self.assertEqual(self.rows("SELECT value FROM setting WHERE key = 'model'"), [(NANO,)])
+        self.leave(t)
+        t = self.start(*SHORT, model=None)  # remembered
+        t.wait("qwen2-nano", 10)
+
+    def test_a_model_named_on_the_command_line_must_load(self):
+        bad = self.home / "bad.gguf"
+        bad.write_bytes(pathlib.Path(NANO).read_bytes()[:5000])
+        t = Terminal([CHINWAG, "-m", str(bad)], 100, 30, self.env)
+        self.terminals.append(t)
+        self.assertEqual(t.end(), 1)
+        last = t.raw.decode(errors="replace").rstrip("\r\n").rsplit("\n", 1)[-1]
+        self.assertRegex(last, r"chinwag: \S*bad\.gguf: ")
+        t = Terminal([CHINWAG, "-m", "/nonexistent.gguf"], 100, 30, self.env)
+        self.terminals.append(t)
+        self.assertEqual(t.end(), 1)
+        self.assertEqual(t.raw, b"chinwag: /nonexistent.gguf: No such file or directory\r\n")
+
+    # ---- the window ----
+
+    def test_a_small_window_never_ends_a_chat(self):
+        t = self.start("-c", "512", "-n", "24")
+        for i in range(1, 16):
+            self.ask(t, f"Question {i}: my dog Rex is {i} years old and lives in Lisbon.")
+            self.wait_answers(i)
+        t.wait(lambda s: re.search(r"\d+ in summary", s), 10)
+        self.assertGreater(self.rows("SELECT count(*) FROM summary")[0][0], 0)
+        self.assertLessEqual(self.rows("SELECT max(prompt_tokens + generated_tokens) FROM message")[0][0], 512)
+        self.assertEqual(self.rows("SELECT count(*) FROM message"), [(30,)], "nothing of the transcript is lost")
+        self.leave(t)
+        t = self.start("-c", "512", "-n", "24", "--resume")
+        t.wait(lambda s: re.search(r"\d+ in summary", s), 10)
+        self.ask(t, "And now?")
+        self.wait_answers(16)
+        self.leave(t)
+
+
+if __name__ == "__main__":
+    unittest.main()
