@@ -151,12 +151,21 @@ static void read_summaries(struct db *db, struct store_event *e, int *rc)
     free(path);
 }
 
+/* A conversation deleted here that another program has brought back: whoever is shown it may write in it again. */
+static void forget_deletion(struct db *db, store_id conversation)
+{
+    for (size_t i = 0; i < db->n_deleted; i++)
+        if (db->deleted[i] == conversation)
+            db->deleted[i] = 0;
+}
+
 enum db_result db_load(struct db *db, store_id conversation, struct store_event *e)
 {
     int rc = db_begin(db, DB_BEGIN_READ);
     if (rc == SQLITE_OK && !conversation)
         conversation = read_id(db->statements[DB_NEWEST], &rc);
     if (rc == SQLITE_OK && conversation && read_conversation(db, conversation, e, &rc)) {
+        forget_deletion(db, conversation);
         read_path(db, e, &rc);
         if (rc == SQLITE_OK)
             read_summaries(db, e, &rc);

@@ -56,7 +56,7 @@ struct match_query match_parse(const char *query)
 {
     struct match_query q = {0};
     size_t len = strlen(query), start = 0, end, step;
-    for (end = 0; end < len; end += step) {
+    for (end = 0; end < len && q.n < MATCH_MAX_TERMS; end += step) {
         ucs4_t c;
         step = decode(query + end, len - end, &c);
         if (!is_blank(c))
@@ -65,7 +65,7 @@ struct match_query match_parse(const char *query)
             add_term(&q, query + start, end - start);
         start = end + step;
     }
-    if (end > start)
+    if (end > start && q.n < MATCH_MAX_TERMS)
         add_term(&q, query + start, end - start);
     return q;
 }
@@ -128,26 +128,42 @@ static size_t put_line(char *line, const char *text, size_t len)
     return used;
 }
 
-/* The grapheme boundaries before and after p. Emoji joined into one (a family) count as one: libunistring 1.0 looks at pairs
- * of characters only and would part them. */
-static bool after_joiner(const uint8_t *start, const uint8_t *p)
+static const uint8_t *char_before(const uint8_t *p, const uint8_t *start)
 {
-    return p - start >= 3 && memcmp(p - 3, "\u200d", 3) == 0;
+    const uint8_t *lowest = p - start > 4 ? p - 4 : start;
+    do
+        p--;
+    while (p > lowest && (*p & 0xc0) == 0x80);
+    return p;
 }
 
-static const uint8_t *step_back(const uint8_t *p, const uint8_t *start)
+/* Whether a grapheme begins at p. By pairs of characters, but a joiner holds (a family of emoji). Not libunistring's own
+ * stepping backwards, which in 1.0 crashes on malformed UTF-8. */
+static bool is_boundary(const uint8_t *p, const uint8_t *start, const uint8_t *end)
+{
+    ucs4_t before, after;
+    if (p == start || p == end)
+        return true;
+    const uint8_t *previous = char_before(p, start);
+    u8_mbtouc(&before, previous, (size_t)(end - previous));
+    u8_mbtouc(&after, p, (size_t)(end - p));
+    return before != 0x200d && uc_is_grapheme_break(before, after);
+}
+
+static const uint8_t *step_back(const uint8_t *p, const uint8_t *start, const uint8_t *end)
 {
     do
-        p = u8_grapheme_prev(p, start);
-    while (after_joiner(start, p));
+        p = char_before(p, start);
+    while (!is_boundary(p, start, end));
     return p;
 }
 
 static const uint8_t *step_on(const uint8_t *p, const uint8_t *start, const uint8_t *end)
 {
+    ucs4_t c;
     do
-        p = u8_grapheme_next(p, end);
-    while (p < end && after_joiner(start, p));
+        p += u8_mbtouc(&c, p, (size_t)(end - p));
+    while (!is_boundary(p, start, end));
     return p;
 }
 
@@ -156,7 +172,7 @@ char *match_excerpt(const char *text, size_t text_len, size_t at)
     const uint8_t *start = (const uint8_t *)text, *end = start + text_len;
     const uint8_t *from = start + at, *to = start + at;
     for (int i = 0; i < EXCERPT_BEFORE && from > start; i++)
-        from = step_back(from, start);
+        from = step_back(from, start, end);
     for (int i = 0; i < EXCERPT_AFTER && to < end; i++)
         to = step_on(to, start, end);
     size_t kept = (size_t)(to - from), used = 0;

@@ -1,7 +1,8 @@
 /*
  * match.h - finding what a person typed in what was said: pure functions.
  *
- * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike.
+ * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike. Of a whole
+ * text pasted as a query, the first MATCH_MAX_TERMS terms count.
  */
 #ifndef MATCH_H
 #define MATCH_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define MATCH_MAX_TERMS 64
 
 struct match_term {
     const char *start; /* in the query, not NUL-terminated */

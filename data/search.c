@@ -13,6 +13,24 @@
 
 #define MAX_HITS 200
 #define INDEXED_CHARS 3
+#define INDEXED_BYTES 192 /* of a term: the index opens a cursor for each of its trigrams; the rest is compared */
+
+/* Bytes of a term that are asked of the index: all, or as many whole characters as fit. */
+static size_t whole_chars(const struct match_term *t)
+{
+    size_t n = INDEXED_BYTES;
+    if (t->len <= n)
+        return t->len;
+    for (; n > 0 && ((unsigned char)t->start[n] & 0xc0) == 0x80; n--)
+        ;
+    return n > 0 ? n : INDEXED_BYTES; /* no UTF-8 at all */
+}
+
+/* Whether the index has looked at all of it. */
+static bool is_indexed(const struct match_term *t)
+{
+    return t->chars >= INDEXED_CHARS && t->len <= INDEXED_BYTES;
+}
 
 /* The FTS5 query of the terms long enough: "a" AND "b", quotes doubled. NULL if there are none. malloc'd. */
 static char *index_query(const struct match_query *q, const char *query)
@@ -23,7 +41,7 @@ static char *index_query(const struct match_query *q, const char *query)
         if (t->chars < INDEXED_CHARS)
             continue;
         end = stpcpy(end, end > match ? " AND \"" : "\"");
-        for (size_t k = 0; k < t->len; k++) {
+        for (size_t k = 0; k < whole_chars(t); k++) {
             if (t->start[k] == '"')
                 *end++ = '"';
             *end++ = t->start[k];
@@ -43,7 +61,7 @@ static bool all_found(const struct match_query *q, bool indexed, const char *tex
     *at = 0;
     for (size_t i = 0; i < q->n; i++) {
         ptrdiff_t found = match_find(&q->terms[i], text, text_len);
-        if (found < 0 && !(indexed && q->terms[i].chars >= INDEXED_CHARS))
+        if (found < 0 && !(indexed && is_indexed(&q->terms[i])))
             return false;
         if (i == 0 && found >= 0)
             *at = (size_t)found;

@@ -4,7 +4,7 @@
  * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest write
  * is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
  */
-#include "db.h"
+#include "command.h"
 #include "record.h"
 
 #include <errno.h>
@@ -16,31 +16,6 @@
 #include <time.h>
 
 #define RETRY_MS 1000
-
-enum command_type {
-    PUT_CONVERSATION,
-    PUT_MESSAGE,
-    PUT_SUMMARY,
-    PUT_SETTING,
-    RENAME,
-    DELETE,
-    SETTINGS, /* from here on queries */
-    LIST,
-    LOAD,
-    SEARCH,
-};
-
-struct command {
-    struct command *next;
-    enum command_type type;
-    bool busy;                              /* in the thread's hands, without the lock: not to be changed */
-    store_id id;                            /* RENAME, DELETE, LOAD, SEARCH: the conversation */
-    struct store_conversation conversation; /* of PUT_..., all copies: ours */
-    struct store_message message;
-    struct store_summary summary;
-    char *key;
-    char *text; /* title, value or query */
-};
 
 struct store {
     pthread_t thread;
@@ -65,94 +40,7 @@ struct store_event_link {
     struct store_event *event;
 };
 
-/* ---- what commands do ---- */
-
-static enum db_result run_put_conversation(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_put_conversation(db, &c->conversation);
-}
-
-static enum db_result run_put_message(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_put_message(db, &c->message);
-}
-
-static enum db_result run_put_summary(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_put_summary(db, &c->summary);
-}
-
-static enum db_result run_put_setting(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_put_setting(db, c->key, c->text);
-}
-
-static enum db_result run_rename(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_rename(db, c->id, c->text);
-}
-
-static enum db_result run_delete(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)e;
-    return db_delete(db, c->id);
-}
-
-static enum db_result run_settings(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)c;
-    return db_settings(db, e);
-}
-
-static enum db_result run_list(struct db *db, const struct command *c, struct store_event *e)
-{
-    (void)c;
-    return db_list(db, e);
-}
-
-static enum db_result run_load(struct db *db, const struct command *c, struct store_event *e)
-{
-    return db_load(db, c->id, e);
-}
-
-static enum db_result run_search(struct db *db, const struct command *c, struct store_event *e)
-{
-    return db_search(db, c->text, c->id, e);
-}
-
-static const struct {
-    enum db_result (*run)(struct db *db, const struct command *c, struct store_event *e);
-    bool is_write;
-    enum store_event_type answer; /* of a query */
-} operations[] = {
-    [PUT_CONVERSATION] = {run_put_conversation, true, 0},
-    [PUT_MESSAGE] = {run_put_message, true, 0},
-    [PUT_SUMMARY] = {run_put_summary, true, 0},
-    [PUT_SETTING] = {run_put_setting, true, 0},
-    [RENAME] = {run_rename, true, 0},
-    [DELETE] = {run_delete, true, 0},
-    [SETTINGS] = {run_settings, false, STORE_SETTINGS},
-    [LIST] = {run_list, false, STORE_LIST},
-    [LOAD] = {run_load, false, STORE_LOADED},
-    [SEARCH] = {run_search, false, STORE_FOUND},
-};
-
 /* ---- queues ---- */
-
-static void command_free(struct command *c)
-{
-    record_end_conversation(&c->conversation);
-    record_end_message(&c->message);
-    record_end_summary(&c->summary);
-    free(c->key);
-    free(c->text);
-    free(c);
-}
 
 /* Takes what template points to. */
 static void queue(struct store *s, struct command template)
@@ -172,7 +60,7 @@ static void queue(struct store *s, struct command template)
 static struct command *first_of_kind(const struct store *s, bool write)
 {
     struct command *c = s->commands;
-    while (c && operations[c->type].is_write != write)
+    while (c && command_operations[c->type].is_write != write)
         c = c->next;
     return c;
 }
@@ -250,11 +138,11 @@ static bool reopen(struct store *s)
 
 static enum db_result carry_out(struct store *s, const struct command *c, struct store_event *e)
 {
-    enum db_result result = operations[c->type].run(s->db, c, e);
+    enum db_result result = command_operations[c->type].run(s->db, c, e);
     if (result == DB_FAILED && s->db->stale && !s->db->previewing && reopen(s)) {
         if (e)
             record_end_event(e);
-        result = operations[c->type].run(s->db, c, e);
+        result = command_operations[c->type].run(s->db, c, e);
     }
     return result;
 }
@@ -266,7 +154,7 @@ static struct command **hold_writes(struct store *s, size_t *n)
     *n = 0;
     pthread_mutex_lock(&s->lock);
     for (struct command *c = s->commands; c; c = c->next) {
-        if (!operations[c->type].is_write)
+        if (!command_operations[c->type].is_write)
             continue;
         writes = store_grow(writes, *n, sizeof *writes);
         writes[(*n)++] = c;
@@ -283,7 +171,7 @@ static enum db_result carry_out_ahead(struct store *s, const struct command *que
     struct command **writes = hold_writes(s, &n);
     bool shown = db_preview_begin(s->db);
     for (size_t i = 0; shown && i < n; i++)
-        shown = operations[writes[i]->type].run(s->db, writes[i], NULL) != DB_FAILED;
+        shown = command_operations[writes[i]->type].run(s->db, writes[i], NULL) != DB_FAILED;
     enum db_result result = shown ? carry_out(s, query, e) : DB_FAILED;
     db_preview_end(s->db);
     pthread_mutex_lock(&s->lock);
@@ -299,7 +187,7 @@ static enum db_result carry_out_ahead(struct store *s, const struct command *que
 
 static void answer(struct store *s, struct command *c)
 {
-    struct store_event *e = record_event(operations[c->type].answer, NULL);
+    struct store_event *e = record_event(command_operations[c->type].answer, NULL);
     enum db_result result = s->failing ? carry_out_ahead(s, c, e) : carry_out(s, c, e);
     if (result != DB_OK) {
         record_end_event(e);
@@ -374,7 +262,7 @@ static void *run(void *arg)
         }
         c->busy = true;
         pthread_mutex_unlock(&s->lock);
-        if (operations[c->type].is_write)
+        if (command_operations[c->type].is_write)
             write_down(s, c);
         else
             answer(s, c);

@@ -120,8 +120,8 @@ void store_delete(struct store *s, store_id conversation); /* with its messages 
 /* ---- queries: answered by an event ---- */
 void store_list(struct store *s);
 void store_load(struct store *s, store_id conversation); /* 0 = the most recently updated one */
-/* Messages that contain every word of the query, as substrings, in any script and case; newest first, at most 200, before
- * them titles that do. conversation 0 = all; else only its messages. */
+/* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first, at
+ * most 200, before them titles that do. conversation 0 = all; else only its messages. */
 void store_search(struct store *s, const char *query, store_id conversation);
 
 /* The next event, or NULL when there is none now. */

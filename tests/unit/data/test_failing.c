@@ -300,6 +300,33 @@ static void a_full_disk_loses_nothing(void **state)
     umount(test_dir);
 }
 
+/* Even an answer that a killed program left cannot be marked: it is shown as interrupted all the same. */
+static void a_full_disk_can_be_opened_and_read(void **state)
+{
+    (void)state;
+    if (mount("tmpfs", test_dir, "tmpfs", 0, "size=1m") != 0)
+        skip();
+    struct store *s = open_with_a_question(test_db);
+    put_state(s, 11, 1, 10, STORE_STREAMING, "half");
+    close_ok(s);
+    char journal[160];
+    snprintf(journal, sizeof journal, "%s-journal", test_db);
+    unlink(journal); /* its space would do for a small write */
+    snprintf(filler, sizeof filler, "%s/filler", test_dir);
+    take_space(filler, 1 << 20);
+    s = open_at(test_db);
+    struct store_event *e = load(s, 1);
+    expect_text(e, 1, "half");
+    assert_int_equal(e->messages[1].state, STORE_INTERRUPTED);
+    store_event_free(e);
+    close_ok(s);
+    expect_sql(test_db, "SELECT state FROM message WHERE id = 11", "1");
+    unlink(filler);
+    close_ok(open_at(test_db));
+    expect_sql(test_db, "SELECT state FROM message WHERE id = 11", "2");
+    umount(test_dir);
+}
+
 static struct rlimit file_limit;
 
 static void lift_file_limit(void)
@@ -590,6 +617,7 @@ int main(void)
         T(a_damaged_file_is_named_so),
         T(permissions_that_forbid_it_are_named),
         T(a_full_disk_loses_nothing),
+        T(a_full_disk_can_be_opened_and_read),
         T(a_limit_of_the_file_size_loses_nothing),
         T(a_file_that_is_away_for_a_while_loses_nothing),
         T(a_lost_mount_that_comes_back_loses_nothing),

@@ -81,6 +81,32 @@ static void a_query_is_text_not_a_pattern(void **state)
     close_ok(s);
 }
 
+static void queries_of_any_length_are_answered(void **state)
+{
+    (void)state;
+    struct store *s = open_at(NULL);
+    size_t n = 40000;
+    char *words = calloc(n + 2, 8), *end = words;
+    for (size_t i = 0; i < n; i++)
+        end += sprintf(end, "w%05zu ", i);
+    put_conversation(s, 1, 0, "");
+    put_message(s, 10, 1, 0, words);
+    expect_found(s, words, 0, 10, 0);
+    memcpy(words, "nowhe", 5);
+    expect_found(s, words, 0, 0);
+    char *one = calloc(n + 2, 8);
+    strcpy(one, words);
+    for (char *c = one; *c; c++)
+        *c = *c == ' ' ? '-' : *c;
+    put_message(s, 11, 1, 10, one);
+    expect_found(s, one, 0, 11, 0);
+    strcat(one, "nowhere");
+    expect_found(s, one, 0, 0);
+    free(one);
+    free(words);
+    close_ok(s);
+}
+
 static void one_conversation_can_be_searched_alone(void **state)
 {
     (void)state;
@@ -178,6 +204,8 @@ static void the_excerpt_is_one_line_around_the_match(void **state)
     /* Not cut within a family. */
     expect_excerpt("ab👩‍👩‍👧12345678901234567890123needle", query,
                    "…👩‍👩‍👧12345678901234567890123needle");
+    expect_excerpt("\xff天needle", "天", "\xff天needle");
+    expect_excerpt("\x80\x80\x80\x80\x80\x80needle\xf0\x9f", query, "\x80\x80\x80\x80\x80\x80needle\xf0\x9f");
     expect_excerpt("\xff\xfe needle \xe4\xb8", query, "\xff\xfe needle \xe4\xb8");
 }
 
@@ -189,6 +217,7 @@ int main(void)
         T(emoji_and_other_scripts_are_found),
         T(case_does_not_matter_and_words_may_come_in_any_order),
         T(a_query_is_text_not_a_pattern),
+        T(queries_of_any_length_are_answered),
         T(one_conversation_can_be_searched_alone),
         T(the_index_follows_every_change),
         T(at_most_two_hundred_newest_are_found),

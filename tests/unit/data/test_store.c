@@ -407,6 +407,11 @@ static void two_programs_share_a_file(void **state)
     put_message(b, 13, 1, 12, "written after the deletion");
     put_conversation(b, 1, 13, "ours");
     expect_path(b, 1, 13, 0);
+    put_message(a, 14, 1, 13, "not seen again by a yet: dropped");
+    expect_path(a, 1, 13, 0);
+    put_message(a, 15, 1, 13, "written by a, who has seen it is back");
+    expect_path(a, 1, 13, 15, 0);
+    expect_path(b, 1, 13, 15, 0);
     close_ok(a);
     close_ok(b);
     expect_sound(test_db);
