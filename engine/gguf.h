@@ -85,11 +85,10 @@ const char *gguf_show(struct gguf_string s, char out[GGUF_SHOWN]);
 bool gguf_fail(const struct gguf *g, char *err, size_t cap, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-const char *gguf_path(const struct gguf *g);                         /* as opened; of a split file its first part */
-uint64_t gguf_file_bytes(const struct gguf *g);                      /* all parts */
-void gguf_release(struct gguf *g, const struct gguf_tensor *tensor); /* gives the tensor's resident pages back; the
-                                                                          data stays readable (from the file) if mapped;
-                                                                          with no_mmap it is gone */
+const char *gguf_path(const struct gguf *g);    /* as opened; of a split file its first part */
+uint64_t gguf_file_bytes(const struct gguf *g); /* all parts */
+/* Gives the tensor's resident pages back. If mapped, the data stays readable (from the file); with no_mmap it is gone. */
+void gguf_release(struct gguf *g, const struct gguf_tensor *tensor);
 uint64_t gguf_fingerprint(const struct gguf *g); /* file size, metadata, tensor table, 64 KB spread over the data */
 
 #endif
