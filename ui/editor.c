@@ -33,7 +33,7 @@ static char *write_file(const char *text)
     buf_printf(&name, "%s/chinwag-XXXXXX.md", directory && *directory ? directory : "/tmp");
     int fd = mkstemps(name.s, 3);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool ok = f && fputs(text, f) >= 0;
+    bool ok = f && fprintf(f, "%s\n", text) > 0;
     if (f)
         ok = fclose(f) == 0 && ok;
     else if (fd >= 0)

@@ -127,8 +127,12 @@ static int of_sequence(const int *parameters, int final)
                 return modified(numbered[i].key, parameters[1]);
         return KEYS_UNKNOWN;
     }
-    if (final == 'u')
-        return modified(parameters[0], parameters[1]);
+    if (final == 'u') {
+        /* Kitty's functional keys lie in the private use area; of them only the keypad's Enter is ours. */
+        bool functional = parameters[0] >= 57344 && parameters[0] <= 63743;
+        int key = parameters[0] == 57414 ? KEYS_ENTER : parameters[0] == 127 ? KEYS_BACKSPACE : parameters[0];
+        return functional && key != KEYS_ENTER ? KEYS_UNKNOWN : modified(key, parameters[1]);
+    }
     for (size_t i = 0; i < COUNT(finals); i++)
         if (finals[i].final == final)
             return modified(finals[i].key, parameters[1]);

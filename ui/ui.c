@@ -222,7 +222,8 @@ void ui_read(struct ui *ui)
         editor_check(ui);
         return;
     }
-    if (signals & TTY_CONTINUED) {
+    if (signals & TTY_CONTINUED) { /* whoever had the terminal meanwhile may have left it in any state */
+        screen_leave();
         screen_return(ui->mouse);
         ui->dirty = true;
     }

@@ -1,42 +1,43 @@
 #!/usr/bin/env python3
 """The screen in a real terminal: ui_demo on a pty, its output read by pyte, real keys typed.
 
-Run: /usr/bin/python3 tests/e2e/test_ui.py [Test.method ...]   (needs python3-pyte, a C compiler, the libraries)
 UI_DEMO=FILE uses a demo program that was built already.
 """
-import fcntl
+import base64
 import os
-import pty
 import re
-import select
+import shutil
 import signal
-import struct
 import subprocess
-import sys
 import tempfile
-import termios
 import time
 import unittest
 
 import pyte
 
+from terminal import Terminal
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SCRATCH = tempfile.mkdtemp(prefix="chinwag-ui-")
+
+def setUpModule():
+    global scratch, demo
+    scratch = tempfile.mkdtemp(prefix="chinwag-ui-")
+    demo = os.environ.get("UI_DEMO") or build_demo()
+
+
+def tearDownModule():
+    shutil.rmtree(scratch)
 
 
 def build_demo():
-    if os.environ.get("UI_DEMO"):
-        return os.environ["UI_DEMO"]
-    out = os.path.join(SCRATCH, "ui_demo")
+    out = os.path.join(scratch, "ui_demo")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "ncursesw", "md4c"], capture_output=True, text=True,
                            check=True).stdout.split()
-    sources = [os.path.join(ROOT, "ui", f) for f in os.listdir(os.path.join(ROOT, "ui")) if f.endswith(".c")]
+    room = os.path.join(ROOT, "ui")
+    sources = [os.path.join(room, f) for f in sorted(os.listdir(room)) if f.endswith(".c")]
     subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-o", out,
-                    os.path.join(ROOT, "tests/e2e/ui_demo.c")] + sources + flags + ["-lunistring"], check=True)
+                    os.path.join(ROOT, "tests/e2e/ui_demo.c"), *sources, *flags, "-lunistring"], check=True)
     return out
-
-
-DEMO = None
 
 
 class Stream(pyte.ByteStream):
@@ -46,11 +47,10 @@ class Stream(pyte.ByteStream):
 
 
 class Screen(pyte.Screen):
-    """Adds those, and notes which private modes are on."""
+    """Carries them out."""
 
     def __init__(self, *args):
         super().__init__(*args)
-        self.modes_seen = set()
         self.last_drawn = " "
 
     def draw(self, data):
@@ -74,78 +74,20 @@ class Screen(pyte.Screen):
     def scroll_down(self, count=1):
         self._scroll(count, False)
 
-    def set_mode(self, *modes, **kwargs):
-        if kwargs.get("private"):
-            self.modes_seen |= set(modes)
-        super().set_mode(*modes, **kwargs)
 
-    def reset_mode(self, *modes, **kwargs):
-        if kwargs.get("private"):
-            self.modes_seen -= set(modes)
-        super().reset_mode(*modes, **kwargs)
+class Ui(Terminal):
+    """The demo in a terminal; what the person wanted is in events()."""
 
+    count = 0
 
-class Terminal:
-    def __init__(self, rows=24, columns=80, **env):
-        self.screen = Screen(columns, rows)
+    def __init__(self, columns=80, lines=24, **env):
+        Ui.count += 1
+        self.log = os.path.join(scratch, f"events-{Ui.count}")
+        super().__init__([demo], columns, lines, {"UI_DEMO_LOG": self.log, "UI_DEMO_DELAY": "5", "TMPDIR": scratch,
+                                                  "HOME": scratch, "CHINWAG_PLAIN": "", **env})
+        self.screen = Screen(columns, lines)
         self.stream = Stream(self.screen)
-        self.raw = b""
-        self.log = os.path.join(SCRATCH, "events-%d" % time.monotonic_ns())
-        environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "HOME": SCRATCH,
-                       "UI_DEMO_LOG": self.log, "UI_DEMO_DELAY": "5", "TMPDIR": SCRATCH}
-        environment.update(env)
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        self.fd = master
-        self.process = subprocess.Popen([DEMO], stdin=slave, stdout=slave, stderr=slave, env=environment,
-                                        preexec_fn=self._take_terminal)
-
-    @staticmethod
-    def _take_terminal():
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    def pump(self, seconds=0.0):
-        """Reads what there is, for that long."""
-        end = time.monotonic() + seconds
-        while True:
-            left = end - time.monotonic()
-            ready, _, _ = select.select([self.fd], [], [], max(0, left))
-            if not ready:
-                return
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            self.raw += data
-            self.stream.feed(data)
-
-    def type(self, keys, settle=0.05):
-        os.write(self.fd, keys.encode() if isinstance(keys, str) else keys)
-        self.pump(settle)
-
-    def text(self):
-        return "\n".join(self.lines())
-
-    def lines(self):
-        # In pyte the second cell of a wide character is an empty string.
-        return ["".join(self.screen.buffer[y][x].data for x in range(self.screen.columns)).rstrip()
-                for y in range(self.screen.lines)]
-
-    def wait(self, what, seconds=5.0):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if what(self) if callable(what) else re.search(what, self.text()):
-                return self
-            self.pump(0.02)
-        raise AssertionError("waited in vain for %r; the screen:\n%s" % (what, self.text()))
-
-    def wait_event(self, pattern, seconds=5.0):
-        return self.wait(lambda t: re.search(pattern, t.events()), seconds)
+        self.before = self.attributes()
 
     def events(self):
         try:
@@ -154,26 +96,544 @@ class Terminal:
         except OSError:
             return ""
 
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.screen.resize(rows, columns)
-        self.process.send_signal(signal.SIGWINCH)
-        self.pump(0.15)
+    def lines(self):
+        return [line.rstrip() for line in self.screen.display]
 
-    def cell_column(self, y, character):
-        for x in range(self.screen.columns):
-            if self.screen.buffer[y][x].data == character:
-                return x
-        return -1
+    def keys(self, keys):
+        """Sends keys in one lump and gives the screen time to follow."""
+        self.send(keys)
+        self.settle()
 
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self.slave)
-        os.close(self.fd)
+    def settle(self, quiet=0.08):
+        """Reads until nothing came for that long."""
+        before = None
+        while before != len(self.raw):
+            before = len(self.raw)
+            self.read(quiet)
+
+    def wait_event(self, event, seconds=5):
+        return self.wait(lambda _: event in self.events(), seconds)
+
+    def become(self, columns, lines):
+        self.resize(columns, lines)
+        self.settle(0.15)
+
+    def cursor(self):
+        return self.screen.cursor.y, self.screen.cursor.x
+
+    def columns_of(self, y, character):
+        return [x for x in range(self.screen.columns) if self.screen.buffer[y][x].data == character]
+
+    def row_of(self, text):
+        rows = [y for y, line in enumerate(self.lines()) if text in line]
+        if not rows:
+            raise AssertionError(f"{text} is not on the screen:\n{self.text()}")
+        return rows[0]
+
+
+class UiTest(unittest.TestCase):
+    def start(self, columns=80, lines=24, **env):
+        t = Ui(columns, lines, **env)
+        self.addCleanup(t.close)
+        t.wait("too small" if columns < 24 or lines < 6 else ">", 10)
+        t.settle()
+        return t
+
+    def answered(self, t, text="question"):
+        t.keys(text + "\r")
+        t.wait(lambda s: "树下下棋" in s, 20)
+        t.settle()
+
+
+class Writing(UiTest):
+    def test_chinese_is_typed_and_the_cursor_stands_after_it(self):
+        t = self.start()
+        t.keys("你好，world 😀")
+        self.assertEqual(t.lines()[22], "> 你好，world 😀")
+        self.assertEqual(t.cursor(), (22, 2 + 6 + 6 + 2))
+        t.keys("\x7f\x7f")
+        self.assertEqual(t.lines()[22], "> 你好，world")
+
+    def test_enter_sends_and_thinking_shows_at_once(self):
+        t = self.start()
+        t.keys("silence")
+        t.send("\r")
+        took = t.wait("thinking", 1)
+        print(f"figure: thinking shows {took * 1000:.0f} ms after Enter")
+        self.assertIn("SEND 0 0.00 silence|", t.events())
+        self.assertEqual(t.lines()[22], ">")
+        y = t.row_of("chinwag ") + 1
+        self.assertIn("thinking", t.lines()[y])
+        seen = set()
+        for _ in range(10):
+            t.read(0.1)
+            seen.add(t.lines()[y])
+        self.assertGreater(len(seen), 2, "the spinner turns")
+        t.send("\x1b")
+        t.wait_event("STOP")
+
+    def test_alt_enter_and_ctrl_j_begin_a_new_line(self):
+        t = self.start()
+        t.keys("one\x1b\rtwo\nthree")
+        self.assertEqual(t.lines()[20:23], ["> one", "  two", "  three"])
+        t.keys("\r")
+        t.wait_event("SEND 0 0.00 one\ntwo\nthree|")
+
+    def test_a_long_draft_wraps_and_grows_to_a_third(self):
+        t = self.start()
+        t.keys("字" * 39)
+        self.assertEqual(t.lines()[21:23], ["> " + "字" * 38, "  字"])
+        self.assertEqual(t.cursor(), (22, 4))
+        t.keys("字" * 39 * 20)
+        self.assertEqual([y for y, line in enumerate(t.lines()) if line.startswith("───")], [24 - 2 - 8])
+        self.assertEqual(t.cursor()[0], 22)
+        t.keys("\x1b[A" * 30)
+        self.assertEqual(t.cursor()[0], 15)
+        self.assertEqual(t.lines()[15][:4], "> 字字")
+
+    def test_readline_keys(self):
+        t = self.start()
+        t.keys("one two three\x17\x01zero \x1b[1;5Cx\x0b")
+        self.assertEqual(t.lines()[22], "> zero onex")
+        t.keys("\x15\x1by")
+        self.assertEqual(t.lines()[22], "> zero onex")
+        t.keys("\x1b[H\x1b[3~\x04")
+        self.assertEqual(t.lines()[22], "> ro onex")
+
+    def test_earlier_prompts(self):
+        t = self.start()
+        self.answered(t, "first 一")
+        self.answered(t, "second")
+        t.keys("mine\x1b[A")
+        self.assertEqual(t.lines()[22], "> second")
+        t.keys("\x1b[A")
+        self.assertEqual(t.lines()[22], "> first 一")
+        t.keys("\x1b[B\x1b[B")
+        self.assertEqual(t.lines()[22], "> mine")
+        t.keys("\x15\x12fir")
+        self.assertTrue(any(line.strip() == "first 一" for line in t.lines()))
+        t.keys("\r")
+        self.assertEqual(t.lines()[22], "> first 一")
+        self.assertEqual(t.events().count("SEND"), 2)
+
+    def test_unknown_sequences_leave_no_litter(self):
+        t = self.start()
+        t.keys("a\x1b[1;99X\x1b[?12;4$y\x1b[57415u\x1b[I\x1bOwb")
+        self.assertEqual(t.lines()[22], "> ab")
+
+
+class Pasting(UiTest):
+    def test_a_paste_is_text_and_never_submits(self):
+        t = self.start()
+        t.keys("\x1b[200~one\rtwo\r\n\x1b[31mred\x03\x04\r\x1b[201~")
+        self.assertEqual([line.rstrip() for line in t.lines()[19:23]], ["> one", "  two", "  red", ""])
+        self.assertEqual(t.events(), "")
+        t.keys("\r")
+        t.wait_event("SEND 0 0.00 one\ntwo\nred|")
+
+    def test_without_its_end_mark_it_neither_freezes_nor_submits(self):
+        t = self.start()
+        t.keys("\x1b[200~one\rtwo")
+        t.read(0.5)
+        t.keys("more\rof it\r")
+        self.assertNotIn("SEND", t.events())
+        t.read(0.5)
+        t.keys("x")
+        t.read(0.1)
+        t.keys("\r")
+        t.wait_event("SEND 0 0.00 one\ntwomore\nof it\nx|")
+
+    def test_a_large_paste(self):
+        t = self.start()
+        start = time.monotonic()
+        t.send("\x1b[200~")
+        for _ in range(100):
+            t.send("The quick brown fox jumps over the lazy dog. 今天天气很好。\r" * 8)
+            t.read(0.001)
+        t.send("\x1b[201~end")
+        t.wait(lambda _: t.lines()[22].endswith("end"), 20)
+        print(f"figure: a paste of 52 KB is there after {time.monotonic() - start:.2f} s")
+        self.assertNotIn("SEND", t.events())
+
+
+class Reading(UiTest):
+    def test_markdown_and_wide_characters_line_up(self):
+        t = self.start()
+        self.answered(t)
+        y = t.row_of("week │")
+        bars = t.columns_of(y, "│")
+        self.assertEqual(len(bars), 2)
+        for row in (y + 2, y + 3):
+            self.assertEqual(t.columns_of(row, "│"), bars)
+        self.assertEqual(t.columns_of(y + 1, "┼"), bars)
+        heading = t.screen.buffer[t.row_of("Advice")][3]
+        self.assertTrue(heading.bold)
+        wrapped = t.lines()[t.row_of("今天天气")]
+        self.assertTrue(all(len(line) <= 80 for line in t.lines()))
+        self.assertTrue(wrapped.startswith("   今天"))
+        self.assertFalse(t.lines()[t.row_of("今天天气") + 1].strip()[0] in "，。")
+
+    def test_every_width_is_drawn_without_straddling(self):
+        t = self.start(80, 60)
+        self.answered(t)
+        for columns in list(range(24, 60, 5)) + [79, 80, 81, 99, 100, 101]:
+            t.become(columns, 60)
+            rule = t.row_of("─┼─")
+            bars = t.columns_of(rule, "┼")
+            self.assertEqual(len(bars), 2)
+            for row in (rule - 1, rule + 1, rule + 2):
+                self.assertEqual(t.columns_of(row, "│"), bars, t.text())
+
+    def test_the_view_stays_while_text_arrives(self):
+        t = self.start(80, 14, UI_DEMO_DELAY="30")
+        t.send("question\r")
+        t.wait("week │ long run │ 备注", 10)
+        t.wait("Advice", 10)
+        t.send("\x1b[5~")
+        t.wait(lambda _: "you " in t.lines()[1])
+        before = t.lines()[1:8]
+        t.wait(lambda s: re.search(r"↓ \d+ new lines", s), 10)
+        self.assertEqual(t.lines()[1:8], before)
+        t.keys("\x1b[1;5F")
+        t.wait(lambda s: "树下下棋" in s and "new line" not in s, 20)
+
+    def test_the_wheel_scrolls_three_lines(self):
+        t = self.start()
+        self.answered(t)
+        first = t.lines()[1:4]
+        t.keys("\x1b[<64;10;10M")
+        self.assertEqual(t.lines()[4:6], first[:2])
+        t.keys("\x1b[<65;10;10M")
+        self.assertEqual(t.lines()[1:4], first)
+        t.keys("/mouse off\r")
+        self.assertIn(b"\x1b[?1006;1000l", t.raw[-400:])
+
+    def test_model_text_cannot_command_the_terminal(self):
+        t = self.start()
+        t.keys("evil\r")
+        t.wait("end", 10)
+        self.assertNotIn(b"\x1b]0;", t.raw)
+        self.assertIn("before ␛[31m␛]0;owned␇ after ␛[2J end", t.text())
+
+    def test_find(self):
+        t = self.start()
+        self.answered(t)
+        t.keys("\x06rest")
+        y = t.row_of("• Rest.")
+        self.assertEqual(t.screen.buffer[y][5].bg, "green")
+        t.keys("\x15公园\r")
+        t.keys("n")
+        self.assertEqual(t.screen.buffer[t.row_of("今天天气")][t.columns_of(t.row_of("今天天气"), "园")[0]].data, "园")
+        t.keys("\x15nowhere to be found")
+        self.assertIn("not found", t.lines()[23])
+        t.keys("\x1b")
+        self.assertIn("F1 help", t.lines()[23])
+
+    def test_stopping(self):
+        t = self.start(UI_DEMO_DELAY="40")
+        t.send("question\r")
+        t.wait("Here is", 10)
+        t.send("\x1b")
+        t.wait("stopped", 2)
+        self.assertIn("STOP", t.events())
+
+    def test_copying(self):
+        t = self.start()
+        self.answered(t)
+        t.keys("\x19")
+        found = re.search(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", t.raw)
+        self.assertIn("老人们在树下下棋。\n", base64.b64decode(found[1]).decode())
+
+
+class Commands(UiTest):
+    def test_an_unknown_command_keeps_the_draft(self):
+        t = self.start()
+        t.keys("/serch x\r")
+        self.assertIn("/search", t.lines()[23])
+        self.assertEqual(t.lines()[22], "> /serch x")
+        self.assertEqual(t.events(), "")
+
+    def test_a_slash_can_be_said(self):
+        t = self.start()
+        self.answered(t, "//quit")
+        self.answered(t, "/usr/bin is a path")
+        self.assertIn("SEND 0 0.00 /quit|", t.events())
+        self.assertIn("SEND 0 0.00 /usr/bin is a path|", t.events())
+
+    def test_tab_completes(self):
+        t = self.start()
+        t.keys("/sett\t")
+        self.assertEqual(t.lines()[22], "> /settings")
+        t.keys("\x15/set te\t0.5\r")
+        t.wait_event("SET 0 0.50 temperature|")
+        t.keys("/re\t")
+        self.assertEqual(t.lines()[22], "> /regenerate")
+        t.keys("\t")
+        self.assertEqual(t.lines()[22], "> /retry")
+        t.keys("\x1b[Z")
+        self.assertEqual(t.lines()[22], "> /regenerate")
+
+    def test_every_one_has_its_event(self):
+        for typed, event in (("/new", "NEW"), ("/rename A title", "RENAME 0 0.00 A title|"), ("/search 肉", "SEARCH 0 0.00 肉|"),
+                             ("/model a.gguf", "MODEL 0 0.00 a.gguf|"), ("/set system Be brief.", "SET_TEXT 0 0.00 system|Be brief."),
+                             ("/conversations", "LIST"), ("/quit", "QUIT")):
+            t = self.start()
+            t.keys(typed + "\r")
+            t.wait_event(event)
+
+    def test_ctrl_c_clears_then_asks_then_quits(self):
+        t = self.start()
+        t.keys("a draft\x03")
+        self.assertEqual(t.lines()[22].strip(), ">" if "type here" not in t.lines()[22] else "> type here")
+        t.keys("\x03")
+        self.assertIn("again to quit", t.lines()[23])
+        self.assertNotIn("QUIT", t.events())
+        t.send("\x03")
+        self.assertEqual(t.end(), 0)
+
+    def test_ctrl_d_leaves_on_an_empty_draft_only(self):
+        t = self.start()
+        t.keys("ab\x01\x04")
+        self.assertEqual(t.lines()[22], "> b")
+        t.keys("\x04")
+        t.send("\x04")
+        self.assertEqual(t.end(), 0)
+        self.assertEqual(t.attributes(), t.before)
+
+    def test_help_is_the_table(self):
+        t = self.start(100, 75)
+        t.keys("\x1bOP")
+        for expected in ("Ctrl-O", "/regenerate", "Alt-Enter", "set-clipboard", "Ctrl-Home"):
+            self.assertIn(expected, t.text())
+        t.keys("\x1b")
+        self.assertNotIn("/regenerate", t.text())
+
+    def test_the_editor_gets_the_draft_and_gives_it_back(self):
+        editor = os.path.join(scratch, "editor")
+        with open(editor, "w") as f:
+            f.write('#!/bin/sh\necho "in the editor"\nsleep 0.3\necho "and 更多" >>"$1"\n')
+        os.chmod(editor, 0o755)
+        t = self.start(EDITOR=editor, VISUAL="")
+        t.keys("draft\x05")
+        t.wait(lambda _: t.lines()[21:23] == ["> draft", "  and 更多"], 5)
+        self.assertIn(b"in the editor", t.raw)
+        t.keys("!")
+        self.assertEqual(t.lines()[22], "  and 更多!")
+        self.assertEqual([f for f in os.listdir(scratch) if f.endswith(".md")], [])
+
+
+class Panels(UiTest):
+    def test_conversations_open_rename_delete_and_filter(self):
+        t = self.start()
+        t.keys("\x0f")
+        t.wait_event("LIST")
+        t.wait("怎么做红烧肉")
+        t.keys("\x1b[Br\x15新的名字\r")
+        t.wait_event("RENAME 2 0.00 新的名字|")
+        t.keys("dn")
+        self.assertNotIn("DELETE", t.events())
+        t.keys("d")
+        self.assertIn("delete? y/n", t.text())
+        t.keys("y")
+        t.wait_event("DELETE 2")
+        t.keys("/long")
+        self.assertNotIn("怎么做红烧肉", t.text())
+        t.keys("\r")
+        t.wait_event("OPEN 3")
+
+    def test_search_results_open(self):
+        t = self.start()
+        t.keys("\x07五花肉\r")
+        t.wait_event("SEARCH 0 0.00 五花肉|")
+        t.wait("冷水下锅")
+        t.keys("\r")
+        t.wait_event("OPEN 2")
+
+    def test_settings_act_while_an_answer_streams(self):
+        t = self.start(120, 24, UI_DEMO_DELAY="40")
+        t.send("question\r")
+        t.wait("Here is", 10)
+        t.send("\x14\x1b[C")
+        t.wait_event("SET 0 0.75 temperature|")
+        t.wait("temp 0.75")
+        t.send("1.2\r")
+        t.wait_event("SET 0 1.20 temperature|")
+        t.send("9\r")
+        t.wait_event("SET 0 2.00 temperature|")
+        t.send("\x1b[B\x1b[B\x1b[B\r\x15Be brief.\r")
+        t.wait_event("SET_TEXT 0 0.00 system|Be brief.")
+        t.send("\x1b")
+        t.wait(lambda s: "Settings" not in s)
+        self.assertNotIn("STOP", t.events(), "Esc closes the panel first")
+        t.send("\x1b")
+        t.wait_event("STOP")
+
+    def test_beside_the_transcript_where_there_is_room(self):
+        t = self.start(120, 30)
+        self.answered(t)
+        t.keys("\x0f")
+        t.wait("Half-marathon plan  ")
+        self.assertIn("│ you ", t.text())
+        t.keys("\t typed")
+        self.assertIn(">  typed", t.text())
+        t.keys("\x1b")
+        self.assertNotIn("Conversations", t.text())
+
+
+class Sizes(UiTest):
+    def test_too_small_says_so_and_recovers(self):
+        t = self.start(20, 5)
+        t.become(80, 24)
+        self.assertIn("F1 help", t.lines()[23])
+        t.keys("a draft 草稿")
+        t.become(20, 5)
+        self.assertIn("too small", t.text())
+        t.keys("!")
+        t.become(24, 6)
+        self.assertIn("> a draft 草稿!", t.text())
+        t.become(80, 24)
+        self.assertEqual(t.lines()[22], "> a draft 草稿!")
+
+    def test_one_cell_is_survived(self):
+        t = self.start()
+        self.answered(t)
+        for columns, lines in ((1, 1), (2, 1), (1, 30), (300, 6), (24, 100), (80, 24)):
+            t.become(columns, lines)
+        self.assertIn("树下下棋", t.text())
+
+    def test_the_scroll_position_survives_resizing(self):
+        t = self.start(80, 16)
+        self.answered(t)
+        self.answered(t, "again")
+        t.keys("\x1b[5~\x1b[5~")
+        first = t.lines()[1]
+        for columns, lines in ((50, 16), (120, 20), (33, 9), (80, 16)):
+            t.become(columns, lines)
+            self.assertIn("↓", t.text())
+        self.assertEqual(t.lines()[1], first)
+
+    def test_narrow_lines_drop_what_matters_least(self):
+        t = self.start(30, 10)
+        self.assertEqual(t.lines()[9], " 612/2048 │ F1 help")
+        self.assertEqual(t.lines()[0], " Half-marathon plan")
+
+
+class Leaving(UiTest):
+    def expect_restored(self, t):
+        self.assertEqual(t.attributes(), t.before)
+        for mode in (b"1049", b"2004", b"1000"):
+            last = re.findall(rb"\x1b\[\?(?:\d+;)*" + mode + rb"(?:;\d+)*([hl])", t.raw)[-1]
+            self.assertEqual(last, b"l", mode)
+        self.assertGreater(t.raw.rfind(b"\x1b[?25h"), t.raw.rfind(b"\x1b[?25l"))
+
+    def test_signals_end_it_in_order(self):
+        for sig in (signal.SIGTERM, signal.SIGHUP):
+            t = self.start()
+            os.kill(t.pid, sig)
+            self.assertEqual(t.end(), 0)
+            self.assertIn("QUIT", t.events())
+            self.expect_restored(t)
+
+    def test_fatal_signals_give_the_terminal_back(self):
+        for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE):
+            t = self.start()
+            t.keys("x")
+            os.kill(t.pid, sig)
+            self.assertEqual(t.end(), -sig)
+            self.expect_restored(t)
+
+    def test_abort_and_exit_within(self):
+        for text, status in (("crash", -signal.SIGABRT), ("exit", 3)):
+            t = self.start()
+            t.keys(text + "\r")
+            self.assertEqual(t.end(), status)
+            self.expect_restored(t)
+
+    def test_sigint_is_the_key(self):
+        t = self.start()
+        t.keys("a draft")
+        os.kill(t.pid, signal.SIGINT)
+        t.wait("draft cleared")
+
+    def test_a_terminal_that_goes_away_ends_it(self):
+        t = self.start()
+        os.close(t.fd)
+        end = time.monotonic() + 5
+        while "QUIT" not in t.events() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertIn("QUIT", t.events())
+        os.waitpid(t.pid, 0)
+        t.status = 0
+        t.fd = os.open("/dev/null", os.O_RDWR)
+
+    def test_it_stops_and_goes_on(self):
+        t = self.start()
+        t.keys("a draft")
+        os.kill(t.pid, signal.SIGSTOP)
+        os.kill(t.pid, signal.SIGCONT)
+        n = len(t.raw)
+        t.settle(0.2)
+        for on in (b"\x1b[?1049h", b"\x1b[?2004h", b"1000h"):
+            self.assertIn(on, t.raw[n:])
+        self.assertEqual(t.lines()[22], "> a draft")
+
+    def test_idle_it_uses_no_time(self):
+        t = self.start()
+        t.settle(0.3)
+
+        def ticks():
+            with open(f"/proc/{t.pid}/stat") as f:
+                return sum(int(x) for x in f.read().rsplit(")", 1)[1].split()[11:13])
+        before = ticks()
+        t.read(2)
+        self.assertLessEqual(ticks() - before, 1)
+
+
+class Surroundings(UiTest):
+    def test_no_colour_where_it_is_not_wanted(self):
+        t = self.start(NO_COLOR="1")
+        self.answered(t)
+        self.assertIsNone(re.search(rb"\x1b\[(?:[0-9]+;)*[34][0-7]m", t.raw))
+
+    def test_without_a_language_it_is_utf8_all_the_same(self):
+        t = self.start(LC_ALL="", LANG="", LC_CTYPE="")
+        t.keys("中文")
+        self.assertEqual(t.lines()[22], "> 中文")
+
+    def test_an_unknown_terminal_is_named(self):
+        t = Ui(TERM="no-such-terminal")
+        self.addCleanup(t.close)
+        self.assertEqual(t.end(), 1)
+        self.assertIn(b'terminal type "no-such-terminal" is unknown', t.raw)
+
+    def test_other_terminals(self):
+        for term in ("linux", "screen-256color", "tmux-256color", "vt100", "rxvt"):
+            if subprocess.run(["infocmp", term], capture_output=True).returncode:
+                continue
+            t = self.start(TERM=term)
+            t.keys("abc\x1bOA\x1b[A")
+            self.assertEqual(t.lines()[22], "> abc", term)
+            t.keys("\x15\x04")
+            self.assertEqual(t.end(), 0)
+            self.assertEqual(t.attributes(), t.before)
+
+    def test_plain_lines_for_screen_readers(self):
+        for env in ({"CHINWAG_PLAIN": "1"}, {"TERM": "dumb"}):
+            t = self.start(**env)
+            t.send("question\r")
+            t.wait(lambda _: "树下下棋".encode() in t.raw, 20)
+            t.send("/set temperature 0.4\r")
+            t.wait_event("SET 0 0.40 temperature|")
+            t.send("/conversations\r")
+            t.wait("2. 怎么做红烧肉")
+            t.send("/open 2\r")
+            t.wait_event("OPEN 2")
+            t.send("one\\\rtwo\r")
+            t.wait_event("SEND 0 0.00 one\ntwo|")
+            self.assertNotIn(b"\x1b", t.raw)
+            t.send("/quit\r")
+            self.assertEqual(t.end(), 0)
 
 
 if __name__ == "__main__":
-    DEMO = build_demo()
-    unittest.main(verbosity=1)
+    unittest.main()

@@ -129,6 +129,8 @@ static void take(const struct ui_event *e)
     case UI_STOP:
         if (answering)
             end_answer("stopped");
+        else
+            set_activity(UI_IDLE);
         break;
     case UI_LIST: set_conversations(); break;
     case UI_SET:
