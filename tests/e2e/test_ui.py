@@ -101,7 +101,10 @@ class Ui(Terminal):
 
     def keys(self, keys):
         """Sends keys in one lump and gives the screen time to follow."""
+        before, end = len(self.raw), time.monotonic() + 0.5
         self.send(keys)
+        while len(self.raw) == before and time.monotonic() < end:
+            self.read(0.02)
         self.settle()
 
     def settle(self, quiet=0.08):
