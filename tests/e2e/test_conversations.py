@@ -228,12 +228,13 @@ class Conversations(unittest.TestCase):
     # ---- settings ----
 
     def test_a_setting_changed_is_there_next_time_and_the_command_line_wins(self):
+        kept = "SELECT value FROM setting WHERE key = '%s'"
         t = self.start(*SHORT)
         t.wait("temp 0.70", 5)
         self.ask(t, "/set temperature 0.35")
-        t.wait("temp 0.35", 5)
+        self.wait_rows(kept % "temperature", [("0.35",)])
         self.ask(t, "/set system Be brief.")
-        t.read(0.2)
+        self.wait_rows(kept % "system", [("Be brief.",)])
         self.leave(t)
         t = self.start(*SHORT)
         t.wait("temp 0.35", 5)
@@ -244,7 +245,8 @@ class Conversations(unittest.TestCase):
         t = self.start(*SHORT, "--temp", "0.9")
         t.wait("temp 0.90", 5)
         self.ask(t, "/set temp 0.2")
-        t.wait("temp 0.20", 5)
+        self.wait_rows(kept % "temperature", [("0.2",)])
+        t.wait("temp 0.20", 20)
 
     # ---- models ----
 

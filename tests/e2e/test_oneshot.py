@@ -145,7 +145,8 @@ class Streams(OneShot):
 
     def test_a_terminal_gets_no_control_characters_and_a_pipe_the_same_text(self):
         leader, follower = pty.openpty()
-        p = self.start("-m", NANO, "-t", "1", "--seed", "3", "-p", "Hello", "-n", "60", "--temp", "2", "--top-k", "0", stdout=follower)
+        p = self.start("-m", NANO, "-t", "1", "--seed", "3", "-p", "Hello", "-n", "60", "--temp", "2", "--top-k", "0",
+                       stdout=follower)
         os.close(follower)
         shown = b""
         try:
