@@ -131,8 +131,6 @@ enum db_result db_fail(struct db *db, int rc)
         permanent = meanings[i].permanent;
         db->stale = meanings[i].stale;
     }
-    if (rc == SQLITE_READONLY_DBMOVED)
-        words = "the file was moved or deleted";
     if (rc == SQLITE_CONSTRAINT_FOREIGNKEY)
         words = "its conversation no longer exists";
     snprintf(db->error, sizeof db->error, "%s: %s", db->path, words ? words : sqlite3_errmsg(db->handle));

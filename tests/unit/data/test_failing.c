@@ -198,8 +198,10 @@ static void permissions_that_forbid_it_are_named(void **state)
     (void)state;
     chmod(test_dir, 0555);
     assert_int_equal(as_nobody(open_in_closed_directory), 0);
+    chmod(test_dir, 0755);
     close_ok(open_at(test_db));
     chmod(test_db, 0666);
+    chmod(test_dir, 0555);
     assert_int_equal(as_nobody(open_file_in_closed_directory), 0);
     chmod(test_db, 0444);
     chmod(test_dir, 0777);
