@@ -251,14 +251,15 @@ static void suspend(struct ui *ui)
 static void set_mouse(struct ui *ui, const char *argument)
 {
     ui->mouse = *argument ? strncmp(argument, "off", 3) != 0 : !ui->mouse;
-    if (!ui->plain)
-        screen_modes(ui->mouse);
+    screen_modes(ui->mouse);
     ui_flash(ui, ui->mouse ? "the wheel scrolls; hold Shift to select" : "the mouse is the terminal's");
 }
 
 bool command_close_innermost(struct ui *ui)
 {
-    if (ui->prompt.kind != PROMPT_NONE)
+    if (command_popup(ui))
+        ui->popup_closed = true;
+    else if (ui->prompt.kind != PROMPT_NONE)
         prompt_close(ui);
     else if (ui->help)
         ui->help = false;
@@ -278,10 +279,13 @@ bool command_close_innermost(struct ui *ui)
 /* Asks with a question where no argument was given. */
 static void ask_or(struct ui *ui, enum prompt_kind kind, enum ui_event_type type, const char *argument)
 {
-    if (*argument)
+    if (*argument) {
         ui_emit(ui, type, 0, 0, argument);
-    else
+        if (type == UI_RENAME)
+            panel_renamed(ui, 0, argument);
+    } else {
         prompt_open(ui, kind, kind == PROMPT_RENAME ? ui->title : "");
+    }
 }
 
 static void do_screen(struct ui *ui, enum action action, const char *argument)
@@ -301,22 +305,32 @@ static void do_screen(struct ui *ui, enum action action, const char *argument)
     case ACTION_BOTTOM: transcript_end(t); break;
     case ACTION_OLDER: transcript_previous(t, -1); break;
     case ACTION_NEWER: transcript_previous(t, 1); break;
-    case ACTION_REDRAW:
-        if (!ui->plain)
-            screen_redraw();
-        break;
+    case ACTION_REDRAW: screen_redraw(); break;
     case ACTION_MOUSE: set_mouse(ui, argument); break;
-    case ACTION_SUSPEND:
-        if (!ui->plain)
-            suspend(ui);
-        break;
+    case ACTION_SUSPEND: suspend(ui); break;
     default: break;
     }
+}
+
+/* What needs a screen. */
+static bool is_for_screens(enum action a)
+{
+    static const enum action only[] = {ACTION_FIND,      ACTION_HISTORY, ACTION_COPY,   ACTION_EDITOR, ACTION_PAGE_UP,
+                                       ACTION_PAGE_DOWN, ACTION_TOP,     ACTION_BOTTOM, ACTION_OLDER,  ACTION_NEWER,
+                                       ACTION_REDRAW,    ACTION_MOUSE,   ACTION_SUSPEND};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (only[i] == a)
+            return true;
+    return false;
 }
 
 void command_do(struct ui *ui, enum action action, const char *argument)
 {
     ui->dirty = true;
+    if (ui->plain && is_for_screens(action)) {
+        ui_flash(ui, "the plain dialogue has no such command");
+        return;
+    }
     switch (action) {
     case ACTION_STOP:
         if (!command_close_innermost(ui))
@@ -372,6 +386,13 @@ size_t command_completions(const struct ui *ui, struct completion *out, size_t c
     for (size_t i = 0; i < n; i++)
         out[i] = (struct completion){action_info(found[i])->name, action_info(found[i])->help};
     return n;
+}
+
+bool command_popup(const struct ui *ui)
+{
+    struct completion any;
+    return ui->prompt.kind == PROMPT_NONE && ui->focus == FOCUS_DRAFT && !ui->help && !ui->popup_closed &&
+           command_completions(ui, &any, 1) > 0;
 }
 
 /* What the completions have in common beyond what is typed. */

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define POPUP_ROWS 8
-#define CHROME_ROWS 3 /* title, rule, status line */
+#define TITLE_CELLS 24 /* of the title are worth more than the model's name */
+#define CHROME_ROWS 3  /* title, rule, status line */
 
 /* Where things are, for one drawing. */
 struct frame {
@@ -83,7 +84,8 @@ static void draw_title(const struct ui *ui, const struct frame *f)
     const char *model = ui->status.model;
     int model_width = text_width(model, strlen(model));
     int room = f->columns - 2;
-    bool both = *model && model_width + 12 <= room;
+    int title_width = text_width(ui->title, strlen(ui->title));
+    bool both = *model && model_width + 2 + (title_width < TITLE_CELLS ? title_width : TITLE_CELLS) <= room;
     int used = text_ellipsis(*ui->title ? ui->title : "new conversation", both ? room - model_width - 2 : room, cut,
                              sizeof cut);
     screen_text(0, 1, used, cut, strlen(cut), *ui->title ? STYLE_BOLD : STYLE_DIM);
@@ -276,7 +278,7 @@ static void draw_popup(struct ui *ui, const struct frame *f)
     if (history) {
         n = prompt_history(ui, earlier, 64);
         selected = ui->prompt.selected;
-    } else if (ui->prompt.kind == PROMPT_NONE && ui->focus == FOCUS_DRAFT) {
+    } else if (command_popup(ui)) {
         n = command_completions(ui, c, ACTION_COUNT);
         if (*ui->completing)
             selected = ui->completion;
@@ -293,6 +295,20 @@ static void draw_popup(struct ui *ui, const struct frame *f)
     }
 }
 
+static void draw_find_status(const struct ui *ui, int y, int width)
+{
+    const struct transcript *t = &ui->transcript;
+    char count[64] = "", help[64];
+    if (t->find.n && t->current_number)
+        snprintf(count, sizeof count, "%zu of %zu   ", t->current_number, t->n_matches);
+    else if (t->find.n)
+        snprintf(count, sizeof count, "not found   ");
+    snprintf(help, sizeof help, "%s",
+             ui->prompt.moving ? "n older, N newer, Esc ends" : "Enter older, Down newer, Esc ends");
+    int used = screen_text(y, 1, width, count, strlen(count), STYLE_BOLD);
+    screen_text(y, 1 + used, width - used, help, strlen(help), STYLE_DIM);
+}
+
 static void draw_status(struct ui *ui, const struct frame *f)
 {
     int y = f->rows - 1, width = f->columns - 2;
@@ -303,11 +319,7 @@ static void draw_status(struct ui *ui, const struct frame *f)
         return;
     }
     if (ui->prompt.kind == PROMPT_FIND) {
-        char found[96];
-        const char *help = ui->prompt.moving ? "n older, N newer, Esc ends" : "Enter older, Down newer, Esc ends";
-        snprintf(found, sizeof found, "%s%s",
-                 ui->transcript.find.n && !ui->transcript.current_number ? "not found · " : "", help);
-        screen_text(y, 1, width, found, strlen(found), STYLE_DIM);
+        draw_find_status(ui, y, width);
         return;
     }
     if (ui->prompt.kind == PROMPT_TEXT && ui->prompt.row < ui->settings.n) {

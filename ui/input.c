@@ -131,8 +131,10 @@ void input_key(struct ui *ui, int key)
     enum action action = action_of_key(key);
     if (key == KEYS_UNKNOWN || key == KEYS_NONE)
         return;
-    if (action != ACTION_COMPLETE && key != KEYS_BACKTAB)
+    if (action != ACTION_COMPLETE && key != KEYS_BACKTAB && action != ACTION_STOP)
         ui->completing[0] = 0;
+    if (action != ACTION_STOP)
+        ui->popup_closed = false;
     if (action != ACTION_INTERRUPT)
         ui->quit_asked = 0;
     if (ui->help && help_key(ui, key))

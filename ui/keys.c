@@ -172,12 +172,12 @@ static int after_escape(void)
     }
     if (c == '[' || c == 'O')
         return read_sequence(c);
-    if (c == KEYS_ESC) {
+    if (c == 127 || c == 8)
+        return KEYS_ALT | KEYS_BACKSPACE;
+    if (c < 32 && c != KEYS_ENTER) { /* Esc, then a control key that came fast: Alt changes none of them */
         unget_wch((wchar_t)c);
         return KEYS_ESC;
     }
-    if (c == 127 || c == 8)
-        return KEYS_ALT | KEYS_BACKSPACE;
     return KEYS_ALT | (int)c;
 }
 

@@ -31,6 +31,8 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
 {
     struct conversations *c = &ui->conversations;
     const struct conversation *was = panel_selected(ui);
+    if (!query && c->found && c->open)
+        return; /* the results asked for stay until the panel is closed */
     int64_t selected = was && c->found == (query != NULL) ? was->id : ui->conversation;
     clear_list(c);
     c->v = mem_grow(c->v, &c->cap, n, sizeof *c->v);
@@ -51,6 +53,29 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
             at = i;
     c->selected = c->found ? 0 : at;
     free(visible);
+}
+
+void panel_renamed(struct ui *ui, int64_t id, const char *title)
+{
+    struct conversations *c = &ui->conversations;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].id == (id ? id : ui->conversation)) {
+            free(c->v[i].title);
+            c->v[i].title = clean_copy(title);
+        }
+}
+
+void panel_deleted(struct ui *ui, int64_t id)
+{
+    struct conversations *c = &ui->conversations;
+    for (size_t i = c->n; i--;)
+        if (c->v[i].id == (id ? id : ui->conversation)) {
+            free(c->v[i].title);
+            free(c->v[i].detail);
+            memmove(c->v + i, c->v + i + 1, (--c->n - i) * sizeof *c->v);
+        }
+    if (c->selected && c->selected >= c->n)
+        c->selected = c->n ? c->n - 1 : 0;
 }
 
 static void clear_settings(struct settings *s)

@@ -40,8 +40,8 @@ const char *prompt_label(const struct ui *ui)
 
 void prompt_open(struct ui *ui, enum prompt_kind kind, const char *text)
 {
-    if (ui->plain) /* lines are read one by one; nothing can be asked in between */
-        kind = kind == PROMPT_DELETE ? kind : PROMPT_NONE;
+    if (ui->plain && kind != PROMPT_DELETE) /* nothing else can be asked between two lines */
+        kind = PROMPT_NONE;
     ui->prompt.kind = kind;
     ui->prompt.target_id = 0;
     ui->prompt.selected = 0;
@@ -126,8 +126,10 @@ static void delete_key(struct ui *ui, int key)
 {
     int64_t id = ui->prompt.target_id;
     prompt_close(ui);
-    if (key == 'y' || key == 'Y')
-        ui_emit(ui, UI_DELETE, id, 0, "");
+    if (key != 'y' && key != 'Y')
+        return;
+    ui_emit(ui, UI_DELETE, id, 0, "");
+    panel_deleted(ui, id);
 }
 
 static void take_value(struct ui *ui)
@@ -160,6 +162,8 @@ static void take_answer(struct ui *ui)
     for (size_t i = 0; i < sizeof plain_events / sizeof *plain_events; i++)
         if (plain_events[i].kind == p->kind && *text)
             ui_emit(ui, plain_events[i].type, p->target_id, 0, text);
+    if (p->kind == PROMPT_RENAME && *text)
+        panel_renamed(ui, p->target_id, text);
     if (p->kind == PROMPT_VALUE)
         take_value(ui);
     else if (p->kind == PROMPT_TEXT)

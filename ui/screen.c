@@ -136,6 +136,7 @@ bool screen_open(char *err, size_t cap)
                  term ? term : "");
         return false;
     }
+    del_curterm(cur_term); /* initscr, which ends the program over an unknown type, makes its own */
     tty_save();
     set_escdelay(ESCAPE_DELAY_MS);
     use_tioctl(TRUE);

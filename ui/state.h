@@ -103,6 +103,7 @@ struct ui {
     struct buf pasted;   /* gathered from the keys of one reading */
     char completing[80]; /* beginning that Tab is going through the completions of; "" = none */
     size_t completion;   /* the one shown */
+    bool popup_closed;   /* Esc closed the list of completions; the next key opens it again */
 
     enum focus focus;
     struct conversations conversations;
@@ -118,7 +119,9 @@ struct ui {
     pid_t editor; /* 0: none runs */
     char *editor_file;
 
-    bool dirty; /* something is to be drawn */
+    bool dirty;        /* something is to be drawn ... */
+    bool urgent;       /* ... that a key changed */
+    int frame_wait_ms; /* else: until the next drawing, so that a costly one leaves the processor to the answer */
     int64_t drawn_ms;
     unsigned frame; /* of the spinner */
     int64_t frame_ms;
@@ -150,6 +153,7 @@ struct completion {
     const char *name, *help;
 };
 size_t command_completions(const struct ui *ui, struct completion *out, size_t cap);
+bool command_popup(const struct ui *ui); /* whether they are listed above the draft */
 
 /* ---- input.c ---- */
 void input_key(struct ui *ui, int key);
@@ -176,6 +180,8 @@ size_t panel_visible(const struct ui *ui, size_t *out, size_t cap); /* indices t
 const struct conversation *panel_selected(const struct ui *ui);
 void panel_set_list(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n);
 void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
+void panel_renamed(struct ui *ui, int64_t id, const char *title); /* shown at once; 0 = the conversation shown */
+void panel_deleted(struct ui *ui, int64_t id);
 void panel_free(struct ui *ui);
 
 /* ---- draw.c ---- */

@@ -474,6 +474,7 @@ size_t transcript_find(struct transcript *t, const char *needle, int direction, 
         move_top(t, moved(t, p, -(long)t->height / 2));
     }
     t->current_number = n ? current + 1 : 0;
+    t->n_matches = n;
     if (at)
         *at = t->current_number;
     free(matches);

@@ -59,6 +59,7 @@ struct transcript {
     struct buf find;       /* what is highlighted; empty = nothing */
     struct match current;  /* the match moved to */
     size_t current_number; /* of it, from 1; 0 = none */
+    size_t n_matches;
 };
 
 /* One row to be drawn. */

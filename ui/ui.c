@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#define DRAW_SHARE 20      /* drawing takes at most one part in so many of the time while an answer is written ... */
+#define FRAME_MOST_MS 100  /* ... unless that would be seldomer than this */
 #define KEYS_AT_ONCE 65536 /* then the rest of the program has a turn */
 
 /* ---- events ---- */
@@ -141,6 +143,11 @@ bool ui_animated(const struct ui *ui)
     return !ui->plain && (ui->awaiting || ui->status.activity != UI_IDLE);
 }
 
+static int frame_wait(const struct ui *ui)
+{
+    return ui->urgent || ui->frame_wait_ms < FRAME_MS ? FRAME_MS : ui->frame_wait_ms;
+}
+
 static int sooner(int timeout, int64_t ms)
 {
     if (ms < 0)
@@ -155,7 +162,7 @@ int ui_timeout(const struct ui *ui)
     if (ui->editor)
         return 250;
     if (ui->dirty)
-        timeout = sooner(timeout, ui->drawn_ms + FRAME_MS - now);
+        timeout = sooner(timeout, ui->drawn_ms + frame_wait(ui) - now);
     if (ui_animated(ui))
         timeout = sooner(timeout, ui->frame_ms + STATUS_SPIN_MS - now);
     if (ui->flash && !ui->plain)
@@ -198,6 +205,7 @@ static void take_keys(struct ui *ui)
     }
     flush_paste(ui);
     ui->dirty |= n > 0;
+    ui->urgent |= n > 0;
     if (!n && !ui->hung_up && tty_hung_up()) {
         ui->hung_up = true;
         tty_listen(false);
@@ -253,11 +261,13 @@ void ui_draw(struct ui *ui)
         ui->flash = NULL;
         ui->dirty = true;
     }
-    if (!ui->dirty || now - ui->drawn_ms < FRAME_MS)
+    if (!ui->dirty || now - ui->drawn_ms < frame_wait(ui))
         return;
     draw(ui);
-    ui->dirty = false;
+    ui->dirty = ui->urgent = false;
     ui->drawn_ms = now;
+    int64_t wait = (tty_now_ms() - now) * DRAW_SHARE;
+    ui->frame_wait_ms = wait < FRAME_MOST_MS ? (int)wait : FRAME_MOST_MS;
 }
 
 /* ---- the transcript ---- */
