@@ -34,11 +34,11 @@ enum engine_status {
 /* ---- model ---------------------------------------------------------------------------------------------- */
 
 struct engine_model_options {
-    const char *path;       /* GGUF v2/v3; of a split file any part */
-    bool no_mmap;           /* read the file into memory instead of mapping it */
-    bool no_repack;         /* keep the file's row layout: slower, but pages stay shared and reclaimable */
-    bool vocab_only;        /* tokenizer and template only; the file may hold no tensors */
-    int threads;            /* for repacking; 0 = engine_default_threads() */
+    const char *path; /* GGUF v2/v3; of a split file any part */
+    bool no_mmap;     /* read the file into memory instead of mapping it */
+    bool no_repack;   /* keep the file's row layout: slower, but pages stay shared and reclaimable */
+    bool vocab_only;  /* tokenizer and template only; the file may hold no tensors */
+    int threads;      /* for repacking; 0 = engine_default_threads() */
     /* Called now and then from the opening thread with the share done, 0..1; returning false gives up. */
     bool (*progress)(void *ctx, float done);
     void *progress_ctx;
@@ -48,18 +48,18 @@ struct engine_model_options {
 engine_model *engine_model_open(const struct engine_model_options *options, char *err, size_t cap);
 void engine_model_close(engine_model *model); /* NULL is fine */
 
-struct engine_model_info {   /* strings belong to the model */
-    const char *name;        /* general.name, or the file's name without ".gguf" */
+struct engine_model_info { /* strings belong to the model */
+    const char *name;      /* general.name, or the file's name without ".gguf" */
     const char *architecture;
     const char *quantization; /* the format most bytes of the layers are in, "Q4_1" */
-    const char *tokenizer;   /* "smollm", "qwen2", ... */
-    const char *chat_format; /* the template recognised: "chatml", "llama3", ...; "none" */
-    const char *cpu;         /* kernel set chosen: "avx512vnni", "avx2", "scalar", ... */
+    const char *tokenizer;    /* "smollm", "qwen2", ... */
+    const char *chat_format;  /* the template recognised: "chatml", "llama3", ...; "none" */
+    const char *cpu;          /* kernel set chosen: "avx512vnni", "avx2", "scalar", ... */
     int n_vocab, n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff;
-    int n_ctx_train;         /* 0 where the file does not say */
+    int n_ctx_train; /* 0 where the file does not say */
     uint64_t file_bytes, tensor_bytes, parameters;
-    double load_ms;          /* all of engine_model_open */
-    double vocab_ms;         /* its share for the vocabulary */
+    double load_ms;  /* all of engine_model_open */
+    double vocab_ms; /* its share for the vocabulary */
 };
 const struct engine_model_info *engine_model_info(const engine_model *model);
 
@@ -110,7 +110,7 @@ enum engine_role { ENGINE_SYSTEM, ENGINE_USER, ENGINE_ASSISTANT };
 
 struct engine_message {
     enum engine_role role;
-    const char *text;   /* UTF-8; never parsed for control tokens */
+    const char *text; /* UTF-8; never parsed for control tokens */
     size_t len;
     const int32_t *ids; /* where known (an answer generated here), used in place of the text, so that the prompt */
     size_t n_ids;       /* extends what the KV cache holds; else NULL */
@@ -150,23 +150,23 @@ void engine_session_cancel(engine_session *session, bool cancel);
  * chunks. After ENGINE_OK the logits of the last id are current. ENGINE_FULL when n > n_ctx (nothing is changed);
  * n == 0 empties the context. progress (may be NULL) is called from this thread after each chunk. */
 enum engine_status engine_session_prompt(engine_session *session, const int32_t *ids, size_t n,
-                                         void (*progress)(void *ctx, size_t done, size_t total), void *ctx,
-                                         char *err, size_t cap);
+                                         void (*progress)(void *ctx, size_t done, size_t total), void *ctx, char *err,
+                                         size_t cap);
 
 /* Evaluates n more tokens at the end of the context; logits (may be NULL) receives n x n_vocab floats, otherwise only
  * the last row is computed. */
 enum engine_status engine_session_eval(engine_session *session, const int32_t *ids, size_t n, float *logits,
                                        char *err, size_t cap);
 
-struct engine_sampling { /* read afresh for every token */
-    float temperature;   /* 0 = greedy */
-    int top_k;           /* 0 = off */
-    float top_p;         /* 1 = off */
-    float min_p;         /* 0 = off */
-    float repeat_penalty; /* 1 = off; llama.cpp's meaning */
-    int repeat_last_n;   /* tokens of the context that are penalised, prompt included */
+struct engine_sampling {                       /* read afresh for every token */
+    float temperature;                         /* 0 = greedy */
+    int top_k;                                 /* 0 = off */
+    float top_p;                               /* 1 = off */
+    float min_p;                               /* 0 = off */
+    float repeat_penalty;                      /* 1 = off; llama.cpp's meaning */
+    int repeat_last_n;                         /* tokens of the context that are penalised, prompt included */
     float presence_penalty, frequency_penalty; /* 0 = off */
-    uint64_t seed;       /* used by engine_session_seed only */
+    uint64_t seed;                             /* used by engine_session_seed only */
 };
 /* The file's general.sampling.* where given, else 0.7 / 20 / 0.8 / 0 / 1.1 over 256. */
 struct engine_sampling engine_default_sampling(const engine_model *model);
@@ -189,7 +189,7 @@ const int32_t *engine_session_tokens(const engine_session *session, size_t *n);
 bool engine_session_save(const engine_session *session, const char *path, char *err, size_t cap);
 bool engine_session_restore(engine_session *session, const char *path, char *err, size_t cap);
 
-struct engine_stats { /* since the last engine_session_prompt */
+struct engine_stats {     /* since the last engine_session_prompt */
     int prompt_tokens;    /* length of the prompt */
     int cached_tokens;    /* of these, taken from the KV cache */
     int evaluated_tokens; /* of these, computed */

@@ -145,9 +145,9 @@ static void bench(struct job *j, const struct quant_format *f)
 
 int main(int argc, char **argv)
 {
-    static const enum quant_id ids[] = {QUANT_Q4_1, QUANT_Q8_0, QUANT_Q4_0,   QUANT_Q5_0,   QUANT_Q6_K,
-                                        QUANT_Q4_K, QUANT_Q5_K, QUANT_Q5_1,   QUANT_Q2_K,   QUANT_Q3_K,
-                                        QUANT_IQ4_NL, QUANT_IQ4_XS, QUANT_F16, QUANT_BF16, QUANT_F32};
+    static const enum quant_id ids[] = {QUANT_Q4_1,   QUANT_Q8_0,   QUANT_Q4_0, QUANT_Q5_0, QUANT_Q6_K,
+                                        QUANT_Q4_K,   QUANT_Q5_K,   QUANT_Q5_1, QUANT_Q2_K, QUANT_Q3_K,
+                                        QUANT_IQ4_NL, QUANT_IQ4_XS, QUANT_F16,  QUANT_BF16, QUANT_F32};
     struct job j = {.k = matmul_kernels(argc > 1 ? argv[1] : "scalar"), .threads = argc > 3 ? atoi(argv[3]) : 2};
     if (!j.k || j.threads < 1 || j.threads > MAX_THREADS) {
         fprintf(stderr, "usage: matmul_bench [set] [format] [threads]; this CPU may lack the set\n");
