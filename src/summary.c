@@ -207,20 +207,12 @@ static bool ends_in_a_loop(const uint64_t *words, size_t end)
     return false;
 }
 
-/* Whether more than three in ten of the three-word sequences have been there before. Prose of this length stays under one. */
-static bool is_repetitive(const uint64_t *words, size_t n)
+static struct word_set three_word_sequences(const struct word_set *words)
 {
-    if (n < 12)
-        return false;
-    size_t n_grams = n - 2, distinct = 1;
-    uint64_t *grams = mem_new(n_grams, sizeof *grams);
-    for (size_t i = 0; i < n_grams; i++)
-        grams[i] = (words[i] * 31 + words[i + 1]) * 31 + words[i + 2];
-    qsort(grams, n_grams, sizeof *grams, by_value);
-    for (size_t i = 1; i < n_grams; i++)
-        distinct += grams[i] != grams[i - 1];
-    free(grams);
-    return distinct * 10 < n_grams * 7;
+    struct word_set grams = {0};
+    for (size_t i = 0; i + 2 < words->n; i++)
+        set_add(&grams, (words->hashes[i] * 31 + words->hashes[i + 1]) * 31 + words->hashes[i + 2]);
+    return grams;
 }
 
 static struct word_set words_in_order(struct span text)
@@ -233,12 +225,49 @@ static struct word_set words_in_order(struct span text)
     return list;
 }
 
+/* Whether more than three in ten of the three-word sequences have been there before. Prose of this length stays under one. */
+static bool is_repetitive(const struct word_set *words)
+{
+    struct word_set grams = three_word_sequences(words);
+    size_t distinct = grams.n > 0;
+    if (grams.n)
+        qsort(grams.hashes, grams.n, sizeof *grams.hashes, by_value);
+    for (size_t i = 1; i < grams.n; i++)
+        distinct += grams.hashes[i] != grams.hashes[i - 1];
+    bool repetitive = grams.n >= 10 && distinct * 10 < grams.n * 7;
+    free(grams.hashes);
+    return repetitive;
+}
+
+/* Whether four in five of its three-word sequences stand in one answer: a model that goes on talking instead of summing up. */
+static bool copies_an_answer(const struct word_set *words, const struct summary_turn *turns, size_t n)
+{
+    struct word_set grams = three_word_sequences(words);
+    bool copies = false;
+    for (size_t i = 0; i < n && !copies && grams.n >= 8; i++) {
+        if (!turns[i].answer)
+            continue;
+        struct word_set turn = words_in_order((struct span){turns[i].text, turns[i].len});
+        struct word_set there = three_word_sequences(&turn);
+        size_t shared = 0;
+        if (there.n)
+            qsort(there.hashes, there.n, sizeof *there.hashes, by_value);
+        for (size_t g = 0; g < grams.n; g++)
+            shared += set_has(&there, grams.hashes[g]);
+        copies = shared * 5 >= grams.n * 4;
+        free(turn.hashes);
+        free(there.hashes);
+    }
+    free(grams.hashes);
+    return copies;
+}
+
 static bool repeats(const struct word_set *list)
 {
     for (size_t end = 4; end <= list->n; end++)
         if (ends_in_a_loop(list->hashes, end))
             return true;
-    return is_repetitive(list->hashes, list->n);
+    return is_repetitive(list);
 }
 
 /* ---- public ---- */
@@ -261,6 +290,8 @@ bool summary_check(const char *summary, const char *earlier, const struct summar
         snprintf(reason, cap, "it is empty");
     } else if (repeats(&list)) {
         snprintf(reason, cap, "it repeats itself");
+    } else if (copies_an_answer(&list, turns, n)) {
+        snprintf(reason, cap, "it copies an answer");
     } else {
         struct word_set source = source_words(earlier, turns, n);
         good = check_source(text, &source, reason, cap);

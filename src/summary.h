@@ -19,10 +19,10 @@ struct summary_turn {
 /* The request put after the live context; English or Chinese, after the language of the turns. A static string. */
 const char *summary_request(const struct summary_turn *turns, size_t n);
 
-/* Whether a summary is usable: not empty, does not repeat itself, has words in common with its source, and every number
- * in it (and, in a Latin script, every capitalised name inside a sentence) occurs in the turns or in the earlier summary
- * (NULL: none). A number may be written otherwise there: 1,500 or 1500, March or 3, twenty or 20 or 二十. reason gets a few
- * words if not. */
+/* Whether a summary is usable: not empty, does not repeat itself, is no copy of an answer, has words in common with its
+ * source, and every number in it (and, in a Latin script, every capitalised name inside a sentence) occurs in the turns
+ * or in the earlier summary (NULL: none). A number may be written otherwise there: 1,500 or 1500, March or 3, twenty or
+ * 20 or 二十. reason gets a few words if not. */
 bool summary_check(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n, char *reason,
                    size_t cap);
 
@@ -35,8 +35,9 @@ bool summary_loops(const char *text, size_t len);
  * allowed. The same input gives the same text. malloc'd. */
 char *summary_extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes);
 
-/* A model's summary with the lines in front that summary_extract ranks as the person's own facts and that it lost; at most
- * max_bytes, of which these lines take half where there are so many. malloc'd. */
+/* A model's summary with the lines of an extract in front that must not be lost and that it lost: what the person says of
+ * themselves, or with several names or numbers. At most max_bytes, of which these lines take three quarters where there
+ * are so many. malloc'd. */
 char *summary_keep_facts(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n,
                          size_t max_bytes);
 

@@ -40,7 +40,9 @@ struct pattern {
 enum {
     LINE_MAX = 240, /* bytes of a sentence that are kept */
     NAME = 1000,    /* weight of a name: of such facts the oldest is ranked first, of all others the newest */
-    FACT = 200,     /* least weight of a fact that must not be lost */
+    WORTH = 10,     /* least score of what is put into an extract: thanks and answerers' questions are below it */
+    FACT =
+        90, /* least score of what must not be lost: what the person says of themselves, or with two names or numbers */
 };
 
 /* What a person says of themselves, and what they ask to be kept in mind. Written for lower case. */
@@ -209,11 +211,11 @@ static void rank(struct item *item, bool earlier)
     item->score += 30 * at_most(names, 3) + 30 * at_most(numbers, 3) + 25 * has_quote(item->text);
     item->score += item->speaker == PERSON ? 25 : 0;
     if (!item->fact && is_question(text))
-        item->score -= item->speaker == PERSON ? 30 : 60;
+        item->score -= item->speaker == PERSON ? 20 : 60;
     if (n < 3 && !item->fact)
         item->score -= 30;
     if (earlier && !item->fact) /* what is new comes before what was worth as much then */
-        item->score -= 30;
+        item->score -= 15;
 }
 
 /* ---- gathering ---- */
@@ -324,8 +326,9 @@ static const char *marker_of(const struct item *item)
     return "";
 }
 
-/* Marks the best items that fit into max_bytes together; of those with `fact` below least, none. */
-static void choose(struct items *items, int least, size_t max_bytes)
+/* Marks the best items that fit into max_bytes together; of those worth less than least, none, unless there is nothing else
+ * and `always`. */
+static void choose(struct items *items, int least, bool always, size_t max_bytes)
 {
     struct item **ranked = mem_new(items->n, sizeof *ranked);
     for (size_t i = 0; i < items->n; i++)
@@ -334,12 +337,12 @@ static void choose(struct items *items, int least, size_t max_bytes)
     size_t used = 0;
     for (size_t i = 0; i < items->n; i++) {
         size_t bytes = strlen(marker_of(ranked[i])) + ranked[i]->len + (used > 0);
-        if (ranked[i]->fact < least || used + bytes > max_bytes)
+        if ((ranked[i]->score < least && !(always && i == 0)) || used + bytes > max_bytes)
             continue;
         ranked[i]->chosen = true;
         used += bytes;
     }
-    if (!used && items->n && least == 0) { /* the best one, as far as it goes */
+    if (!used && items->n && always) { /* the best one, as far as it goes */
         ranked[0]->len = clipped(ranked[0]->text, ranked[0]->len, max_bytes);
         ranked[0]->speaker = NOBODY;
         ranked[0]->chosen = ranked[0]->len > 0;
@@ -389,7 +392,7 @@ char *summary_extract(const char *earlier, const struct summary_turn *turns, siz
 {
     struct items items = gather(earlier, turns, n);
     struct buffer out = {0};
-    choose(&items, 0, max_bytes);
+    choose(&items, WORTH, true, max_bytes);
     write_chosen(&items, &out);
     items_free(&items);
     return buffer_take(&out);
@@ -400,12 +403,13 @@ char *summary_keep_facts(const char *summary, const char *earlier, const struct 
 {
     struct items items = gather(earlier, turns, n);
     for (size_t i = 0; i < items.n; i++)
-        if (items.list[i].fact && says(summary, &items.list[i]))
-            items.list[i].fact = 0;
+        if (items.list[i].speaker == ANSWERER || says(summary, &items.list[i]))
+            items.list[i].score = 0;
     struct buffer out = {0};
     struct span rest = span_trim(span_of(summary)), sentence;
-    size_t room = rest.len < max_bytes / 2 ? max_bytes - rest.len - 1 : max_bytes / 2;
-    choose(&items, FACT, room);
+    size_t most = max_bytes / 4 * 3;
+    size_t room = rest.len < max_bytes - most ? max_bytes - rest.len - 1 : most;
+    choose(&items, FACT, false, room);
     write_chosen(&items, &out);
     items_free(&items);
     for (const char *separator = "\n"; next_sentence(&rest, &sentence); separator = " ") {

@@ -38,20 +38,23 @@ struct worker_message {
 
 struct worker_job {
     int64_t conversation;
-    int64_t answer;                        /* id the new answer will have */
-    const char *system;                    /* NULL = the model's default, "" = none */
-    const char *summary;                   /* of all before messages[0], or NULL */
+    int64_t answer;      /* id the new answer will have */
+    const char *system;  /* NULL = the model's default, "" = none */
+    const char *summary; /* of all before messages[0], or NULL; a newer one of this worker goes before it */
     const struct worker_message *messages; /* the verbatim tail, oldest first; the last is the person's new one */
     size_t n_messages;
     int max_tokens; /* of the answer; 0 = as the window allows */
 };
 void worker_generate(struct worker *w, const struct worker_job *job);
 void worker_stop(struct worker *w); /* the running generation or compaction and all that are queued */
-/* Compacts the context after the last answer if it is past the soft limit; given up when another command comes. */
+/* Compacts the context after the last answer if it is past the soft limit, and evaluates what the next prompt begins with;
+ * given up when another command comes. What has said WORKER_COMPACTING ends with a WORKER_DONE whose answer is 0. */
 void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
-void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling); /* acts on the next token */
+/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts the
+ * random numbers anew. */
+void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);
 void worker_set_threads(struct worker *w, int threads);
 
 enum worker_event_type {
@@ -59,11 +62,11 @@ enum worker_event_type {
     WORKER_LOADED,      /* model: name and quantization as shown; n_ctx; sampling: the file's defaults */
     WORKER_LOAD_FAILED, /* text */
     WORKER_STARTED,     /* answer: its prompt is being evaluated; progress 0..1; stats.prompt_tokens known */
-    WORKER_PIECE,       /* answer, text (len bytes): pieces since the last event, coalesced */
-    WORKER_DONE,        /* answer, end, stats, text = the whole answer */
+    WORKER_PIECE,       /* answer, text (len bytes): pieces since the last event, coalesced; stats */
+    WORKER_DONE,        /* answer, end, stats, text = the whole answer; answer 0: the end of a worker_compact */
     WORKER_COMPACTING,  /* conversation */
     WORKER_SUMMARY, /* conversation, first..last: ids covered by the new summary (with all before), text, method */
-    WORKER_NOTICE,  /* text: one line for the transcript ("the message was cut ...") */
+    WORKER_NOTICE,  /* conversation, text: one line for the transcript ("the message was cut ...") */
 };
 
 enum worker_end { WORKER_END_COMPLETE, WORKER_END_STOPPED, WORKER_END_LENGTH, WORKER_END_FAILED /* text says why */ };

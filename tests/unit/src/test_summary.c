@@ -131,6 +131,16 @@ static void a_summary_of_something_else_is_bad(void **state)
     judge(trip, NULL, cases, N_OF(cases));
 }
 
+static void a_copy_of_an_answer_is_bad(void **state)
+{
+    (void)state;
+    static const struct judged cases[] = {
+        {"That sounds like a lovely plan, take the train! A lovely plan, take the train.", false},
+        {"That sounds like a lovely plan, take the train.", true}, /* too short to tell */
+    };
+    judge(trip, NULL, cases, N_OF(cases));
+}
+
 static void what_the_earlier_summary_says_is_known(void **state)
 {
     (void)state;
@@ -324,6 +334,28 @@ static void facts_that_a_model_lost_are_put_back(void **state)
     free(text);
 }
 
+static void plans_with_numbers_are_put_back_as_well(void **state)
+{
+    (void)state;
+    struct summary_turn turns[] = {
+        person("I want to travel to Porto on 14 March with a budget of 350 euros. Any ideas?"),
+        answer("You could take the train at 9:30 from Lisbon.")};
+    char *text = summary_keep_facts("The user wants to travel by train.", NULL, turns, 2, 300);
+    assert_string_equal(text, "User: I want to travel to Porto on 14 March with a budget of 350 euros.\n"
+                              "The user wants to travel by train.");
+    free(text);
+}
+
+static void thanks_are_not_worth_a_line(void **state)
+{
+    (void)state;
+    struct summary_turn turns[] = {person("Thanks."), person("I live in Lisbon."),
+                                   answer("Great! How can I help you?")};
+    char *text = summary_extract(NULL, turns, 3, 300);
+    assert_string_equal(text, "User: I live in Lisbon.");
+    free(text);
+}
+
 static void kept_facts_are_bounded(void **state)
 {
     (void)state;
@@ -373,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_month_that_the_source_lacks_is_bad),
         cmocka_unit_test(a_name_that_the_source_lacks_is_bad),
         cmocka_unit_test(a_summary_of_something_else_is_bad),
+        cmocka_unit_test(a_copy_of_an_answer_is_bad),
         cmocka_unit_test(what_the_earlier_summary_says_is_known),
         cmocka_unit_test(numbers_may_be_written_out_in_the_source),
         cmocka_unit_test(chinese_is_checked_too),
@@ -385,6 +418,8 @@ int main(void)
         cmocka_unit_test(an_extract_is_bounded_and_valid_utf8),
         cmocka_unit_test(a_name_told_first_survives_twenty_compactions),
         cmocka_unit_test(facts_that_a_model_lost_are_put_back),
+        cmocka_unit_test(plans_with_numbers_are_put_back_as_well),
+        cmocka_unit_test(thanks_are_not_worth_a_line),
         cmocka_unit_test(kept_facts_are_bounded),
         cmocka_unit_test(the_request_is_in_the_language_of_the_turns),
         cmocka_unit_test(a_wrapped_summary_carries_its_text),

@@ -112,10 +112,17 @@ static struct chat *chat_new(struct worker *w)
     return c;
 }
 
-static void chat_free(struct chat *c)
+/* Forgets the messages. */
+static void chat_empty(struct chat *c)
 {
     for (size_t i = 0; i < c->n; i++)
         free(c->texts[i]);
+    c->n = 0;
+}
+
+static void chat_free(struct chat *c)
+{
+    chat_empty(c);
     free(c->summary);
     free(c->text);
     free(c);
@@ -357,7 +364,7 @@ static void an_answer_ends_at_its_limit_and_at_the_windows(void **state)
     for (int i = 0; i < 40 && !(seen[0] && seen[1]); i++) { /* a random model may end sooner */
         set_temperature(w, 1.5f);
         c->conversation++;
-        c->n = 0;
+        chat_empty(c);
         c->max_tokens = i % 2 ? 0 : 5;
         chat_ask(c, "Hello");
         assert_true(c->stats.context_tokens <= 256);
@@ -377,7 +384,7 @@ static void a_message_edited_under_its_id_is_read_anew(void **state)
     struct chat *c = chat_new(w);
     chat_ask(c, "Hello");
     int prompt = c->stats.prompt_tokens;
-    c->n = 0;
+    chat_empty(c);
     c->next_id = 1000;
     chat_ask(c, "Hello there, this is a good deal longer than before.");
     assert_true(c->stats.prompt_tokens > prompt + 5);
@@ -407,7 +414,7 @@ static void a_template_gets_no_empty_answers(void **state)
     chat_ask(c, "Still there?");
     int prompt = c->stats.prompt_tokens;
     c->conversation++;
-    c->n = 0;
+    chat_empty(c);
     chat_add(c, ENGINE_USER, "Hello");
     chat_add(c, ENGINE_ASSISTANT, "");
     chat_ask(c, "Still there?");
@@ -517,7 +524,7 @@ static void stop_timed(const char *path, bool prefill, int n_ctx)
     char *text = long_text((size_t)n_ctx * 2);
     for (int i = 0; i < 5; i++) {
         c->conversation++;
-        c->n = 0;
+        chat_empty(c);
         c->max_tokens = 0;
         set_temperature(w, 1.5f);
         int64_t question = chat_add(c, ENGINE_USER, prefill ? text : "Tell me a long story.");
@@ -537,7 +544,7 @@ static void stop_timed(const char *path, bool prefill, int n_ctx)
     }
     printf("figure: stop in %s: %.1f ms at worst\n", prefill ? "prefill" : "decode", slowest);
     assert_true(slowest < STOP_MS);
-    c->n = 0;
+    chat_empty(c);
     c->max_tokens = 8;
     chat_ask(c, "And now?");
     assert_int_not_equal(c->end, WORKER_END_STOPPED);
