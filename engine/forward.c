@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_TOKENS 4          /* up to here the weights' bytes bound a product: rows are split evenly, in one piece */
-#define BLOCK_MACS (32 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds */
+#define FEW_TOKENS 4 /* up to here the weights' bytes bound a product: rows are split evenly, in one piece */
+#define BLOCK_MACS (128 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds */
 #define MERGE_ALONE 6      /* tiles every member merges for itself; beyond, heads are split, for one more barrier */
 #define TASK_QUERIES 96    /* queries (tokens x heads of a group) that share a widened tile */
 #define PHASES_PER_LAYER 8 /* at most, with a counter each */
@@ -145,7 +145,7 @@ static int block_rows(const struct walk *t, const struct activations *a, int row
 {
     int align = t->m->matmul->row_align;
     int64_t most = BLOCK_MACS / ((int64_t)cols * a->n);
-    int64_t fair = rows / (t->members * 4);
+    int64_t fair = (rows + t->members - 1) / t->members;
     int64_t n = most < fair ? most : fair;
     n = (n + align - 1) / align * align;
     return n < align ? align : (int)n;
@@ -349,7 +349,7 @@ static void turn_queries(struct walk *t, int layer, int kv_head, int token, floa
         int head = kv_head * group + i;
         turn_head(t, q + i * hd, l->q_bias ? l->q_bias + head * hd : NULL, l->q_norm, token, out + i * hd);
     }
-    t->vector->scale(out, 1.0f / sqrtf((float)hd), group * hd);
+    t->vector->scale(out, (float)(M_LOG2E / sqrt((double)hd)), group * hd);
 }
 
 /* How the attention of one token is split: (kv head, tile) pairs, those of a head together. */
@@ -390,7 +390,6 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
     int group = s->n_heads / s->n_kv_heads, position = f->position + t->first, last = position / VECTOR_TILE,
         turned = -1;
     size_t state = VECTOR_STATE(s->head_dim);
-    memset(t->own->begun, 0, (size_t)group);
     for (int i = p->first; i < p->last; i++) {
         int head = i / p->n_tiles, tile = part_tile(p, i);
         if (head != turned)
@@ -398,17 +397,18 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
         turned = head;
         if (tile == last && t->n_run == 1)
             store_head(t, layer, head, t->first);
-        for (int j = 0; j < group; j++)
-            t->own->see[j] = kv_span(&f->kv, position, tile);
+        struct vector_span see = kv_span(&f->kv, position, tile);
+        bool whole = see.to == VECTOR_TILE && see.from <= see.sinks;
+        for (int j = 0; j < group && !whole; j++)
+            t->own->see[j] = see;
         struct vector_attend a = {
             .head_dim = s->head_dim,
             .n_queries = group,
             .q = t->own->queries,
             .k = part_k(t, p, layer, i),
             .v = kv_v(&f->kv, layer, head, tile),
-            .see = t->own->see,
+            .see = whole ? NULL : t->own->see,
             .state = f->partial + (size_t)i * (size_t)group * state,
-            .begun = t->own->begun,
             .next_k = i + 1 < p->last ? part_k(t, p, layer, i + 1) : NULL,
         };
         if (f->kv.shape.type == ENGINE_KV_F16) {
@@ -467,6 +467,21 @@ static const float *attend_one(struct walk *t, int layer)
     return out;
 }
 
+/* What the queries of tokens j0..j1 - 1 see of a tile, in own->see; true instead where each sees all of it. */
+static bool spans_of_block(const struct walk *t, int j0, int j1, int tile)
+{
+    const struct kv *kv = &t->f->kv;
+    int group = t->m->info.n_heads / t->m->info.n_kv_heads;
+    if (kv->shape.window == 0 && t->f->position + j0 >= (tile + 1) * VECTOR_TILE - 1)
+        return true;
+    for (int j = j0; j < j1; j++) {
+        struct vector_span see = kv_span(kv, t->f->position + j, tile);
+        for (int i = 0; i < group; i++)
+            t->own->see[(j - j0) * group + i] = see;
+    }
+    return false;
+}
+
 /* A kv head and tokens j0..j1 - 1: each tile is widened once and shared by all queries of the block. */
 static void attend_block(struct walk *t, int layer, int head, int j0, int j1)
 {
@@ -480,20 +495,19 @@ static void attend_block(struct walk *t, int layer, int head, int j0, int j1)
     kv_tiles(&f->kv, f->position + j0, f->position + j1 - 1, &begin, &end);
     for (int tile = 0; tile < end && !stopped(t); tile = tile == 0 ? begin : tile + 1) {
         kv_widen(&f->kv, t->vector, layer, head, tile, t->own->k_wide, t->own->v_wide);
-        for (int i = 0; i < n; i++)
-            t->own->see[i] = kv_span(&f->kv, f->position + j0 + i / group, tile);
+        bool whole = spans_of_block(t, j0, j1, tile);
         t->vector->attend_wide(&(struct vector_attend){
             .head_dim = hd,
             .n_queries = n,
             .q = t->own->queries,
             .k = t->own->k_wide,
             .v = t->own->v_wide,
-            .see = t->own->see,
+            .see = whole ? NULL : t->own->see,
             .state = t->own->states,
             .begun = t->own->begun,
         });
         for (int i = 0; i < n; i++)
-            t->own->begun[i] |= t->own->see[i].to > 0;
+            t->own->begun[i] |= whole || t->own->see[i].to > 0;
     }
     if (stopped(t))
         return;

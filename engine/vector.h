@@ -29,17 +29,17 @@ struct vector_span {
     int sinks, from, to;
 };
 
-/* The state of a query's softmax over the tiles seen so far: head_dim weighted sums of V, then the largest score and the
- * sum of the weights, exp(score - largest). */
+/* The state of a query's softmax over the tiles seen so far: head_dim weighted sums of V, then `top`, the largest score
+ * rounded up to an integer, and the sum of the weights 2^(score - top). */
 #define VECTOR_STATE(head_dim) ((size_t)(head_dim) + VECTOR_GROUP)
 
 struct vector_attend {
     int head_dim, n_queries;
-    const float *q;                /* n_queries x head_dim, already divided by sqrt(head_dim) */
+    const float *q;                /* n_queries x head_dim, times log2(e) / sqrt(head_dim) */
     const void *k, *v;             /* one tile: half floats, or floats for attend_wide */
-    const struct vector_span *see; /* of each query */
+    const struct vector_span *see; /* of each query; NULL: all see the whole tile */
     float *state;                  /* n_queries x VECTOR_STATE; merged into */
-    const unsigned char *begun;    /* of each query: its state holds earlier tiles */
+    const unsigned char *begun;    /* of each query: its state holds earlier tiles; NULL: none does */
     const void *next_k;            /* the K tile that will be attended to next: fetched meanwhile; or NULL */
 };
 
@@ -57,8 +57,8 @@ struct vector_kernels {
     /* A tile in 8 bits -> the same tile in floats. */
     void (*widen_k8)(const unsigned char *tile, float *out, int head_dim);
     void (*widen_v8)(const unsigned char *tile, float *out, int head_dim);
-    /* For every query, in this order: scores of the tile, their largest m, weights exp(score - m), the weighted sum of V;
-     * then that merged with the state before it. */
+    /* For every query, in this order: scores of the tile, their top, weights 2^(score - top), the weighted sum of V; then
+     * that merged with the state before it. */
     void (*attend)(const struct vector_attend *a);
     void (*attend_wide)(const struct vector_attend *a); /* the same result from tiles widened to floats */
     void (*merge)(float *state, const float *later,

@@ -21,6 +21,14 @@ static inline vf v_max(vf a, vf b)
     return (vf)_mm256_max_ps((__m256)a, (__m256)b);
 }
 
+static inline vf v_upper(vf a, int n)
+{
+    __m256 x = (__m256)a;
+    if (n == 4)
+        return (vf)_mm256_permute2f128_ps(x, x, 0x81);
+    return (vf)(n == 2 ? _mm256_permute_ps(x, 0xee) : _mm256_permute_ps(x, 0x55));
+}
+
 static inline vf v_from_half(const uint16_t *h)
 {
     return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)h));

@@ -21,6 +21,14 @@ static inline vf v_max(vf a, vf b)
     return (vf)_mm512_max_ps((__m512)a, (__m512)b);
 }
 
+static inline vf v_upper(vf a, int n)
+{
+    __m512 x = (__m512)a;
+    if (n >= 4)
+        return (vf)(n == 8 ? _mm512_shuffle_f32x4(x, x, 0xee) : _mm512_shuffle_f32x4(x, x, 0x55));
+    return (vf)(n == 2 ? _mm512_permute_ps(x, 0xee) : _mm512_permute_ps(x, 0x55));
+}
+
 static inline vf v_from_half(const uint16_t *h)
 {
     return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)h));

@@ -21,6 +21,11 @@ static inline vf v_max(vf a, vf b)
     return (vf)vmaxnmq_f32((float32x4_t)a, (float32x4_t)b);
 }
 
+static inline vf v_upper(vf a, int n)
+{
+    return n == 2 ? (vf){a[2], a[3], a[2], a[3]} : (vf){a[1], a[1], a[1], a[1]};
+}
+
 static inline vf v_from_half(const uint16_t *h)
 {
     return (vf)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h)));

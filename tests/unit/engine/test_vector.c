@@ -234,7 +234,7 @@ static void check_attention(const struct scene *s, const float *out)
             best = fmax(best, weight[p]);
         }
         for (int p = 0; p <= s->position[i]; p++)
-            sum += weight[p] = exp(weight[p] - best);
+            sum += weight[p] = exp2(weight[p] - best);
         for (int d = 0; d < s->head_dim; d++) {
             double want = 0;
             for (int p = 0; p <= s->position[i]; p++)
