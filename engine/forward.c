@@ -22,6 +22,7 @@
 
 #define FEW_TOKENS 4 /* up to here the weights' bytes bound a product: rows are split evenly, in one piece */
 #define BLOCK_MACS (128 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds */
+#define FETCH_BYTES (64 << 10) /* of the next weights, while waiting: fits the second-level cache of any CPU */
 #define MERGE_ALONE 6      /* tiles every member merges for itself; beyond, heads are split, for one more barrier */
 #define TASK_QUERIES 96    /* queries (tokens x heads of a group) that share a widened tile */
 #define PHASES_PER_LAYER 8 /* at most, with a counter each */
@@ -89,6 +90,11 @@ struct product { /* y[token * stride + row] = w x activations */
     const struct matrix *w;
     float *y;
     size_t stride;
+};
+
+struct step { /* products of the same activations */
+    struct product products[3];
+    int n;
 };
 
 static bool stopped(struct walk *t)
@@ -161,8 +167,10 @@ static int take(struct walk *t, int phase, int pieces)
 }
 
 /* All rows of all products, by all members. The caller waits at a barrier before reading. */
-static void multiply_all(struct walk *t, const struct activations *a, const struct product *products, int n_products)
+static void multiply_all(struct walk *t, const struct activations *a, const struct step *step)
 {
+    const struct product *products = step->products;
+    int n_products = step->n;
     int phase = t->phase++;
     if (stopped(t))
         return;
@@ -189,6 +197,26 @@ static void multiply_all(struct walk *t, const struct activations *a, const stru
     }
 }
 
+/* The barrier before these products: of a single token, who waits fetches the first weights of its share. */
+static void wait_before(struct walk *t, const struct step *next)
+{
+    for (int k = 0; k < next->n && t->n == 1; k++) {
+        const struct matrix *w = next->products[k].w;
+        int row0, row1, groups = row_groups(t, w);
+        share_rows(t, next->products, next->n, k, &row0, &row1);
+        if (row0 == row1)
+            continue;
+        size_t group = (w->packed ? t->m->matmul->packed_bytes(w) : matrix_bytes(w)) / (size_t)groups;
+        size_t first = (size_t)(row0 / t->m->matmul->row_align),
+               last = first + (size_t)(row1 - row0) / t->m->matmul->row_align;
+        size_t bytes = group * (last - first);
+        pool_barrier_fetch(t->f->pool, (w->packed ? w->packed : w->data) + group * first,
+                           bytes < FETCH_BYTES ? bytes : FETCH_BYTES);
+        return;
+    }
+    pool_barrier(t->f->pool);
+}
+
 static void gate_rows(struct walk *t, const struct activations *a, const struct product pair[static 2], int row0,
                       int row1)
 {
@@ -200,8 +228,9 @@ static void gate_rows(struct walk *t, const struct activations *a, const struct 
 }
 
 /* gate = silu(gate x) * (up x): both products of the same rows by the same member. */
-static void multiply_gated(struct walk *t, const struct activations *a, const struct product pair[static 2])
+static void multiply_gated(struct walk *t, const struct activations *a, const struct step *step)
 {
+    const struct product *pair = step->products;
     const struct matrix *w = pair[0].w;
     int phase = t->phase++;
     if (stopped(t))
@@ -219,10 +248,10 @@ static void multiply_gated(struct walk *t, const struct activations *a, const st
 
 /* ---- activations ----------------------------------------------------------------------------------------- */
 
-static bool any_quantizes(const struct product *products, int n)
+static bool any_quantizes(const struct step *step)
 {
-    for (int i = 0; i < n; i++)
-        if (matrix_quantizes(products[i].w))
+    for (int i = 0; i < step->n; i++)
+        if (matrix_quantizes(step->products[i].w))
             return true;
     return false;
 }
@@ -245,10 +274,10 @@ static void norm_token(struct walk *t, int token, const float *weight, float *ou
 /* Makes the activations that these products multiply: src (rows of cols floats, from the walk's first token on), or where
  * src is NULL the residual stream normalized by `norm`. Ends with a barrier unless there is one token. */
 static const struct activations *prepare(struct walk *t, const float *src, int cols, const float *norm,
-                                         const struct product *products, int n_products)
+                                         const struct step *step)
 {
     struct forward *f = t->f;
-    bool quantize = any_quantizes(products, n_products);
+    bool quantize = any_quantizes(step);
     if (t->n == 1) {
         struct activations *a = &t->own->one;
         a->n = 1;
@@ -279,31 +308,68 @@ static const struct activations *prepare(struct walk *t, const float *src, int c
     return view;
 }
 
-/* x += w x a (+ bias). */
-static void add_product(struct walk *t, const struct activations *a, const struct matrix *w, const float *bias)
+/* x += the step's product of a (+ bias); then `next` follows. */
+static void add_product(struct walk *t, const struct activations *a, const struct step *step, const float *bias,
+                        const struct step *next)
 {
     struct forward *f = t->f;
-    size_t n_embd = (size_t)t->m->info.n_embd, at = (size_t)t->first * n_embd;
-    struct product p = {w, f->y + at, n_embd};
-    multiply_all(t, a, &p, 1);
+    const struct product *p = &step->products[0];
+    size_t n_embd = (size_t)t->m->info.n_embd;
+    multiply_all(t, a, step);
     if (t->n == 1) {
         /* Whoever computed a row adds it. */
+        float *x = f->x + (size_t)t->first * n_embd;
         int row0, row1;
-        share_rows(t, &p, 1, 0, &row0, &row1);
+        share_rows(t, p, 1, 0, &row0, &row1);
         if (row0 < row1) {
             if (bias)
-                t->vector->add(p.y + row0, bias + row0, row1 - row0);
-            t->vector->add(f->x + at + row0, p.y + row0, row1 - row0);
+                t->vector->add(p->y + row0, bias + row0, row1 - row0);
+            t->vector->add(x + row0, p->y + row0, row1 - row0);
         }
-        pool_barrier(f->pool);
+        wait_before(t, next);
         return;
     }
     pool_barrier(f->pool);
     int j0, j1;
     share_tokens(t, &j0, &j1);
     for (int j = j0; bias && j < j1; j++)
-        t->vector->add(p.y + (size_t)j * n_embd, bias, (int)n_embd);
+        t->vector->add(p->y + (size_t)j * n_embd, bias, (int)n_embd);
     t->add_y = true;
+}
+
+/* ---- the steps of a layer ---------------------------------------------------------------------------------- */
+
+static struct step qkv_of(const struct forward *f, int layer)
+{
+    const struct layer *l = &f->model->layers[layer];
+    size_t n_q = (size_t)l->q.rows, n_kv = (size_t)l->k.rows;
+    return (struct step){{{&l->q, f->q, n_q}, {&l->k, f->k, n_kv}, {&l->v, f->v, n_kv}}, 3};
+}
+
+/* Into y, from the walk's first token on. */
+static struct step output_of(const struct walk *t, const struct matrix *w)
+{
+    size_t n_embd = (size_t)w->rows;
+    return (struct step){{{w, t->f->y + (size_t)t->first * n_embd, n_embd}}, 1};
+}
+
+static struct step gated_of(const struct forward *f, int layer)
+{
+    const struct layer *l = &f->model->layers[layer];
+    size_t n_ff = (size_t)l->gate.rows;
+    return (struct step){{{&l->gate, f->gate, n_ff}, {&l->up, f->up, n_ff}}, 2};
+}
+
+static struct step head_of(const struct forward *f)
+{
+    const struct matrix *w = &f->model->head;
+    return (struct step){{{w, f->logits, (size_t)w->rows}}, 1};
+}
+
+/* What the layer's last sum is followed by. */
+static struct step after(const struct forward *f, int layer)
+{
+    return layer + 1 < f->model->info.n_layers ? qkv_of(f, layer + 1) : head_of(f);
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
@@ -422,15 +488,12 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
     }
 }
 
-/* The first keys this member will look at, while it waits for the others. */
-static void fetch_keys(const struct walk *t, int layer)
+/* The barrier before the attention of one token: who waits fetches the first keys it will look at. */
+static void wait_before_keys(const struct walk *t, int layer)
 {
     struct parts p = share_parts(t);
-    if (p.first == p.last)
-        return;
-    const unsigned char *k = part_k(t, &p, layer, p.first);
-    for (size_t i = 0; i < t->f->kv.tile_bytes; i += 64)
-        __builtin_prefetch(k + i);
+    const unsigned char *k = p.first < p.last ? part_k(t, &p, layer, p.first) : NULL;
+    pool_barrier_fetch(t->f->pool, k, k ? t->f->kv.tile_bytes : 0);
 }
 
 static void merge_head(struct walk *t, int head, int n_tiles, float *out)
@@ -447,15 +510,18 @@ static void merge_head(struct walk *t, int head, int n_tiles, float *out)
     t->vector->finish(state, out + head * s->head_dim, s->head_dim);
 }
 
-static const float *attend_one(struct walk *t, int layer)
+static const float *attend_one(struct walk *t, int layer, const struct step *next)
 {
     struct forward *f = t->f;
     struct parts parts = share_parts(t);
     int n_heads = t->m->info.n_heads;
     if (!stopped(t))
         attend_parts(t, layer, &parts);
-    pool_barrier(f->pool);
     bool alone = parts.n_tiles <= MERGE_ALONE;
+    if (alone)
+        wait_before(t, next);
+    else
+        pool_barrier(f->pool);
     float *out = alone ? t->own->heads : f->attended;
     int first = alone ? 0 : n_heads * t->member / t->members;
     int last = alone ? n_heads : n_heads * (t->member + 1) / t->members;
@@ -463,7 +529,7 @@ static const float *attend_one(struct walk *t, int layer)
         for (int head = first; head < last; head++)
             merge_head(t, head, parts.n_tiles, out);
     if (!alone)
-        pool_barrier(f->pool);
+        wait_before(t, next);
     return out;
 }
 
@@ -560,8 +626,10 @@ static void begin_tokens(struct walk *t)
             f->sines[(size_t)j * (size_t)m->rope_pairs + (size_t)i] = (float)sin(angle);
         }
     }
-    if (t->n == 1)
-        pool_barrier(f->pool); /* every member reads the one token */
+    if (t->n == 1) {
+        struct step next = qkv_of(f, 0);
+        wait_before(t, &next); /* every member reads the one token */
+    }
 }
 
 /* False when the last layer has nothing left to do: no logits are wanted. */
@@ -570,13 +638,12 @@ static bool attention(struct walk *t, int layer)
     struct forward *f = t->f;
     const struct engine_model_info *s = &t->m->info;
     const struct layer *l = &t->m->layers[layer];
-    size_t n_q = (size_t)l->q.rows, n_kv = (size_t)l->k.rows;
-    const struct product qkv[3] = {{&l->q, f->q, n_q}, {&l->k, f->k, n_kv}, {&l->v, f->v, n_kv}};
-    multiply_all(t, prepare(t, NULL, s->n_embd, l->attn_norm, qkv, 3), qkv, 3);
-    if (t->n == 1)
-        fetch_keys(t, layer);
-    pool_barrier(f->pool);
-    if (t->n > 1) {
+    const struct step qkv = qkv_of(f, layer);
+    multiply_all(t, prepare(t, NULL, s->n_embd, l->attn_norm, &qkv), &qkv);
+    if (t->n == 1) {
+        wait_before_keys(t, layer);
+    } else {
+        pool_barrier(f->pool);
         int j0, j1;
         share_tokens(t, &j0, &j1);
         for (int j = j0; j < j1 && !stopped(t); j++)
@@ -591,9 +658,9 @@ static bool attention(struct walk *t, int layer)
             t->n = 1;
         }
     }
-    const float *attended = t->n == 1 ? attend_one(t, layer) : attend_many(t, layer);
-    const struct product output = {&l->output, NULL, 0};
-    add_product(t, prepare(t, attended, l->output.cols, NULL, &output, 1), &l->output, l->output_bias);
+    const struct step output = output_of(t, &l->output), next = gated_of(f, layer);
+    const float *attended = t->n == 1 ? attend_one(t, layer, &output) : attend_many(t, layer);
+    add_product(t, prepare(t, attended, l->output.cols, NULL, &output), &output, l->output_bias, &next);
     return true;
 }
 
@@ -601,12 +668,10 @@ static void feed_forward(struct walk *t, int layer)
 {
     struct forward *f = t->f;
     const struct layer *l = &t->m->layers[layer];
-    size_t n_ff = (size_t)l->gate.rows;
-    const struct product pair[2] = {{&l->gate, f->gate, n_ff}, {&l->up, f->up, n_ff}};
-    multiply_gated(t, prepare(t, NULL, l->gate.cols, l->ffn_norm, pair, 2), pair);
-    pool_barrier(f->pool);
-    const struct product down = {&l->down, NULL, 0};
-    add_product(t, prepare(t, f->gate, l->down.cols, NULL, &down, 1), &l->down, NULL);
+    const struct step gated = gated_of(f, layer), down = output_of(t, &l->down), next = after(f, layer);
+    multiply_gated(t, prepare(t, NULL, l->gate.cols, l->ffn_norm, &gated), &gated);
+    wait_before(t, &down);
+    add_product(t, prepare(t, f->gate, l->down.cols, NULL, &down), &down, NULL, &next);
 }
 
 static void walk_network(void *ctx, int member, int members)
@@ -630,8 +695,8 @@ static void walk_network(void *ctx, int member, int members)
     }
     if (f->n_logits == 0)
         return;
-    const struct product head = {&f->model->head, f->logits, (size_t)f->model->head.rows};
-    multiply_all(&t, prepare(&t, NULL, f->model->info.n_embd, f->model->output_norm, &head, 1), &head, 1);
+    const struct step head = head_of(f);
+    multiply_all(&t, prepare(&t, NULL, f->model->info.n_embd, f->model->output_norm, &head), &head);
 }
 
 bool forward_run(struct forward *f, const int32_t *ids, int n, int position, float *logits, int n_logits,

@@ -428,11 +428,6 @@ static void pack_share(void *ctx, int member, int members)
         p->kernels->pack(p->w, p->dst, first * p->kernels->row_align, end);
 }
 
-static size_t matrix_bytes(const struct matrix *w)
-{
-    return (size_t)w->rows * (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
-}
-
 static int larger_first(const void *a, const void *b)
 {
     size_t x = matrix_bytes(*(struct matrix *const *)a), y = matrix_bytes(*(struct matrix *const *)b);

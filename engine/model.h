@@ -52,4 +52,10 @@ static inline bool matrix_quantizes(const struct matrix *w)
     return w->format->block > 1;
 }
 
+/* Bytes of the matrix in the file. */
+static inline size_t matrix_bytes(const struct matrix *w)
+{
+    return (size_t)w->rows * (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
+}
+
 #endif

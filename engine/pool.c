@@ -31,6 +31,7 @@
 #define SPIN_MAX_NS 100000
 #define SPIN_MIN_NS 2000
 #define SPIN_BATCH 64 /* looks at the word between two looks at the clock */
+#define LINE 64       /* bytes fetched between two looks at the word */
 #define YIELDS 200    /* instead of spinning, with more members than cores */
 
 struct signal_word {
@@ -123,7 +124,8 @@ static bool spun(bool in_vain)
 }
 
 /* True when the word changed while we were still awake. */
-static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t value)
+static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t value, const char *next,
+                       const char *end)
 {
     if (pool->crowded) {
         for (int i = 0; i < YIELDS; i++) {
@@ -138,7 +140,12 @@ static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t 
         for (int i = 0; i < SPIN_BATCH; i++) {
             if (changed(w, value))
                 return spun(false);
-            relax();
+            if (next < end) {
+                __builtin_prefetch(next);
+                next += LINE;
+            } else {
+                relax();
+            }
         }
         int64_t now = now_ns();
         if (give_up == 0)
@@ -148,9 +155,9 @@ static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t 
     }
 }
 
-static void wait_while(struct pool *pool, struct signal_word *w, uint32_t value)
+static void wait_while(struct pool *pool, struct signal_word *w, uint32_t value, const char *next, const char *end)
 {
-    if (spin_while(pool, w, value))
+    if (spin_while(pool, w, value, next, end))
         return;
     /* Sequentially consistent on both sides: either advance() sees the sleeper or the futex sees the new value. */
     atomic_fetch_add(&w->sleepers, 1);
@@ -172,7 +179,7 @@ static void *member_main(void *arg)
     free(arg);
     struct pool *pool = start.pool;
     for (uint32_t seen = 0;; seen++) {
-        wait_while(pool, &pool->run, seen);
+        wait_while(pool, &pool->run, seen, NULL, NULL);
         if (pool->closing)
             return NULL;
         pool->work(pool->ctx, start.member, pool->members);
@@ -246,6 +253,11 @@ void pool_run(struct pool *pool, void (*work)(void *ctx, int member, int members
 
 void pool_barrier(struct pool *pool)
 {
+    pool_barrier_fetch(pool, NULL, 0);
+}
+
+void pool_barrier_fetch(struct pool *pool, const void *next, size_t bytes)
+{
     if (pool->members == 1)
         return;
     uint32_t round = atomic_load_explicit(&pool->round.value, memory_order_acquire);
@@ -253,6 +265,6 @@ void pool_barrier(struct pool *pool)
         atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
         advance(pool, &pool->round);
     } else {
-        wait_while(pool, &pool->round, round);
+        wait_while(pool, &pool->round, round, next, (const char *)next + bytes);
     }
 }

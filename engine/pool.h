@@ -7,6 +7,8 @@
 #ifndef POOL_H
 #define POOL_H
 
+#include <stddef.h>
+
 struct pool;
 
 struct pool *pool_open(int threads); /* fewer if the system refuses; at least the caller itself */
@@ -18,5 +20,8 @@ void pool_run(struct pool *pool, void (*work)(void *ctx, int member, int members
 
 /* Inside work: returns when every member has called it. What was written before is visible after. */
 void pool_barrier(struct pool *pool);
+
+/* The same; whoever has to wait spends the time fetching these bytes, which it will read next, into its cache. */
+void pool_barrier_fetch(struct pool *pool, const void *next, size_t bytes);
 
 #endif
