@@ -11,8 +11,8 @@
 #include "forward.h"
 
 #include "cpu.h"
+#include "forward_impl.h"
 #include "memory.h"
-#include "pool.h"
 #include "xalloc.h"
 
 #include <math.h>
@@ -23,89 +23,7 @@
 #define FEW_TOKENS 4 /* up to here the weights' bytes bound a product: rows are split evenly, in one piece */
 #define BLOCK_MACS (128 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds */
 #define FETCH_BYTES (64 << 10) /* of the next weights, while waiting: fits the second-level cache of any CPU */
-#define MERGE_ALONE 6      /* tiles every member merges for itself; beyond, heads are split, for one more barrier */
-#define TASK_QUERIES 96    /* queries (tokens x heads of a group) that share a widened tile */
-#define PHASES_PER_LAYER 8 /* at most, with a counter each */
-
-struct own {                 /* what one member has for itself */
-    struct activations one;  /* a single token */
-    struct activations view; /* many tokens: the shared buffers, as this member passes them on */
-    float *row;              /* n_embd: a normalized token */
-    float *heads;            /* n_heads x head_dim: a token's merged attention */
-    float *queries;          /* TASK_QUERIES or more x head_dim */
-    float *states;           /* as many VECTOR_STATEs */
-    struct vector_span *see; /* of each query */
-    unsigned char *begun;    /* of each query */
-    float *k_wide, *v_wide;  /* a tile each */
-    void *scratch;           /* for multiply */
-    unsigned char *block;    /* the memory behind all of these but `one` */
-    size_t block_bytes;
-};
-
-struct forward {
-    const struct engine_model *model;
-    struct kv kv;
-    int chunk, max_cols;
-    struct pool *pool;
-    struct own *own; /* of each member */
-    int n_own;
-
-    /* chunk rows each, shared */
-    float *x;               /* n_embd: the residual stream */
-    float *y;               /* n_embd: what a block adds to it */
-    float *normed;          /* n_embd: source of `many` */
-    float *q, *k, *v;       /* heads x head_dim, before rotation */
-    float *attended;        /* n_heads x head_dim */
-    float *gate, *up;       /* n_ff */
-    float *cosines, *sines; /* rope_pairs */
-    float *partial;         /* decode: [kv head][tile][query of the group] VECTOR_STATE */
-    unsigned char *block;   /* the memory behind them */
-    size_t block_bytes;
-    struct activations many; /* chunk tokens */
-    atomic_int *counters;    /* of each phase: the next piece of work nobody has taken */
-    int n_counters;
-
-    /* of the present run */
-    const int32_t *ids;
-    int n, position, n_logits; /* tokens, the first one's position, last tokens whose logits are wanted */
-    float *logits;
-    const atomic_bool *cancel;
-    atomic_bool cancelled;
-};
-
-/* A member's walk through a pass. */
-struct walk {
-    struct forward *f;
-    const struct engine_model *m;
-    const struct vector_kernels *vector;
-    struct own *own;
-    int member, members;
-    int first, n; /* tokens of the run that are still computed; the last layer may need only the last one */
-    int n_run;    /* tokens of the whole run */
-    int phase;    /* counters used up */
-    bool add_y;   /* x lacks y: added where x is read next (n > 1) */
-};
-
-struct product { /* y[token * stride + row] = w x activations */
-    const struct matrix *w;
-    float *y;
-    size_t stride;
-};
-
-struct step { /* products of the same activations */
-    struct product products[3];
-    int n;
-};
-
-static bool stopped(struct walk *t)
-{
-    if (atomic_load_explicit(&t->f->cancelled, memory_order_relaxed))
-        return true;
-    if (!atomic_load_explicit(t->f->cancel, memory_order_relaxed))
-        return false;
-    atomic_store_explicit(&t->f->cancelled, true, memory_order_relaxed);
-    return true;
-}
+#define PHASES_PER_LAYER 8     /* at most, with a counter each */
 
 /* ---- products -------------------------------------------------------------------------------------------- */
 
@@ -157,15 +75,6 @@ static int block_rows(const struct walk *t, const struct activations *a, int row
     return n < align ? align : (int)n;
 }
 
-/* Takes the next piece of this phase's work; -1 when none is left. */
-static int take(struct walk *t, int phase, int pieces)
-{
-    if (stopped(t))
-        return -1;
-    int i = atomic_fetch_add_explicit(&t->f->counters[phase], 1, memory_order_relaxed);
-    return i < pieces ? i : -1;
-}
-
 /* All rows of all products, by all members. The caller waits at a barrier before reading. */
 static void multiply_all(struct walk *t, const struct activations *a, const struct step *step)
 {
@@ -197,8 +106,7 @@ static void multiply_all(struct walk *t, const struct activations *a, const stru
     }
 }
 
-/* The barrier before these products: of a single token, who waits fetches the first weights of its share. */
-static void wait_before(struct walk *t, const struct step *next)
+void forward_wait_before(struct walk *t, const struct step *next)
 {
     for (int k = 0; k < next->n && t->n == 1; k++) {
         const struct matrix *w = next->products[k].w;
@@ -326,7 +234,7 @@ static void add_product(struct walk *t, const struct activations *a, const struc
                 t->vector->add(p->y + row0, bias + row0, row1 - row0);
             t->vector->add(x + row0, p->y + row0, row1 - row0);
         }
-        wait_before(t, next);
+        forward_wait_before(t, next);
         return;
     }
     pool_barrier(f->pool);
@@ -372,237 +280,6 @@ static struct step after(const struct forward *f, int layer)
     return layer + 1 < f->model->info.n_layers ? qkv_of(f, layer + 1) : head_of(f);
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------- */
-
-/* A head of q or k as the products left it -> biased, normalized, rotated. out may be x. */
-static void turn_head(struct walk *t, const float *x, const float *bias, const float *norm, int token, float *out)
-{
-    const struct engine_model *m = t->m;
-    int hd = m->info.head_dim;
-    if (out != x)
-        memcpy(out, x, (size_t)hd * sizeof *x);
-    if (bias)
-        t->vector->add(out, bias, hd);
-    if (norm)
-        t->vector->rms_norm(out, norm, out, hd, m->norm_epsilon);
-    size_t at = (size_t)token * (size_t)m->rope_pairs;
-    (m->rope_halves ? t->vector->rotate_halves : t->vector->rotate_neighbours)(out, t->f->cosines + at,
-                                                                               t->f->sines + at, m->rope_pairs);
-}
-
-/* The key and value of a token go into the cache. */
-static void store_head(struct walk *t, int layer, int head, int token)
-{
-    struct forward *f = t->f;
-    const struct layer *l = &t->m->layers[layer];
-    int hd = t->m->info.head_dim;
-    size_t at = (size_t)token * (size_t)t->m->info.n_kv_heads * (size_t)hd + (size_t)head * (size_t)hd;
-    float k[VECTOR_HEAD_MAX], v[VECTOR_HEAD_MAX];
-    turn_head(t, f->k + at, l->k_bias ? l->k_bias + head * hd : NULL, l->k_norm, token, k);
-    memcpy(v, f->v + at, (size_t)hd * sizeof *v);
-    if (l->v_bias)
-        t->vector->add(v, l->v_bias + head * hd, hd);
-    kv_store(&f->kv, t->vector, layer, head, f->position + token, k, v);
-}
-
-/* The queries of a group (all that share a kv head) of one token, scaled. */
-static void turn_queries(struct walk *t, int layer, int kv_head, int token, float *out)
-{
-    const struct layer *l = &t->m->layers[layer];
-    int hd = t->m->info.head_dim, group = t->m->info.n_heads / t->m->info.n_kv_heads;
-    const float *q = t->f->q + ((size_t)token * (size_t)t->m->info.n_heads + (size_t)(kv_head * group)) * (size_t)hd;
-    for (int i = 0; i < group; i++) {
-        int head = kv_head * group + i;
-        turn_head(t, q + i * hd, l->q_bias ? l->q_bias + head * hd : NULL, l->q_norm, token, out + i * hd);
-    }
-    t->vector->scale(out, (float)(M_LOG2E / sqrt((double)hd)), group * hd);
-}
-
-/* How the attention of one token is split: (kv head, tile) pairs, those of a head together. */
-struct parts {
-    int n_tiles; /* seen: tile 0, and those from begin on */
-    int begin;
-    int first, last; /* of this member */
-};
-
-static struct parts share_parts(const struct walk *t)
-{
-    struct parts p;
-    int end, position = t->f->position + t->first;
-    kv_tiles(&t->f->kv, position, position, &p.begin, &end);
-    p.n_tiles = 1 + end - p.begin;
-    int total = t->m->info.n_kv_heads * p.n_tiles;
-    p.first = total * t->member / t->members;
-    p.last = total * (t->member + 1) / t->members;
-    return p;
-}
-
-static int part_tile(const struct parts *p, int i)
-{
-    int index = i % p->n_tiles;
-    return index == 0 ? 0 : p->begin + index - 1;
-}
-
-static const unsigned char *part_k(const struct walk *t, const struct parts *p, int layer, int i)
-{
-    return kv_k(&t->f->kv, layer, i / p->n_tiles, part_tile(p, i));
-}
-
-/* Every tile gives a state of its own; they are merged in ascending order later, as if one had been carried along. */
-static void attend_parts(struct walk *t, int layer, const struct parts *p)
-{
-    struct forward *f = t->f;
-    const struct engine_model_info *s = &t->m->info;
-    int group = s->n_heads / s->n_kv_heads, position = f->position + t->first, last = position / VECTOR_TILE,
-        turned = -1;
-    size_t state = VECTOR_STATE(s->head_dim);
-    for (int i = p->first; i < p->last; i++) {
-        int head = i / p->n_tiles, tile = part_tile(p, i);
-        if (head != turned)
-            turn_queries(t, layer, head, t->first, t->own->queries);
-        turned = head;
-        if (tile == last && t->n_run == 1)
-            store_head(t, layer, head, t->first);
-        struct vector_span see = kv_span(&f->kv, position, tile);
-        bool whole = see.to == VECTOR_TILE && see.from <= see.sinks;
-        for (int j = 0; j < group && !whole; j++)
-            t->own->see[j] = see;
-        struct vector_attend a = {
-            .head_dim = s->head_dim,
-            .n_queries = group,
-            .q = t->own->queries,
-            .k = part_k(t, p, layer, i),
-            .v = kv_v(&f->kv, layer, head, tile),
-            .see = whole ? NULL : t->own->see,
-            .state = f->partial + (size_t)i * (size_t)group * state,
-            .next_k = i + 1 < p->last ? part_k(t, p, layer, i + 1) : NULL,
-        };
-        if (f->kv.shape.type == ENGINE_KV_F16) {
-            t->vector->attend(&a);
-            continue;
-        }
-        kv_widen(&f->kv, t->vector, layer, head, tile, t->own->k_wide, t->own->v_wide);
-        a.k = t->own->k_wide;
-        a.v = t->own->v_wide;
-        t->vector->attend_wide(&a);
-    }
-}
-
-/* The barrier before the attention of one token: who waits fetches the first keys it will look at. */
-static void wait_before_keys(const struct walk *t, int layer)
-{
-    struct parts p = share_parts(t);
-    const unsigned char *k = p.first < p.last ? part_k(t, &p, layer, p.first) : NULL;
-    pool_barrier_fetch(t->f->pool, k, k ? t->f->kv.tile_bytes : 0);
-}
-
-static void merge_head(struct walk *t, int head, int n_tiles, float *out)
-{
-    const struct engine_model_info *s = &t->m->info;
-    int group = s->n_heads / s->n_kv_heads;
-    size_t size = VECTOR_STATE(s->head_dim);
-    const float *part =
-        t->f->partial + ((size_t)(head / group * n_tiles) * (size_t)group + (size_t)(head % group)) * size;
-    _Alignas(64) float state[VECTOR_HEAD_MAX + VECTOR_GROUP];
-    memcpy(state, part, size * sizeof *state);
-    for (int i = 1; i < n_tiles; i++)
-        t->vector->merge(state, part + (size_t)i * (size_t)group * size, s->head_dim);
-    t->vector->finish(state, out + head * s->head_dim, s->head_dim);
-}
-
-static const float *attend_one(struct walk *t, int layer, const struct step *next)
-{
-    struct forward *f = t->f;
-    struct parts parts = share_parts(t);
-    int n_heads = t->m->info.n_heads;
-    if (!stopped(t))
-        attend_parts(t, layer, &parts);
-    bool alone = parts.n_tiles <= MERGE_ALONE;
-    if (alone)
-        wait_before(t, next);
-    else
-        pool_barrier(f->pool);
-    float *out = alone ? t->own->heads : f->attended;
-    int first = alone ? 0 : n_heads * t->member / t->members;
-    int last = alone ? n_heads : n_heads * (t->member + 1) / t->members;
-    if (!stopped(t))
-        for (int head = first; head < last; head++)
-            merge_head(t, head, parts.n_tiles, out);
-    if (!alone)
-        wait_before(t, next);
-    return out;
-}
-
-/* What the queries of tokens j0..j1 - 1 see of a tile, in own->see; true instead where each sees all of it. */
-static bool spans_of_block(const struct walk *t, int j0, int j1, int tile)
-{
-    const struct kv *kv = &t->f->kv;
-    int group = t->m->info.n_heads / t->m->info.n_kv_heads;
-    if (kv->shape.window == 0 && t->f->position + j0 >= (tile + 1) * VECTOR_TILE - 1)
-        return true;
-    for (int j = j0; j < j1; j++) {
-        struct vector_span see = kv_span(kv, t->f->position + j, tile);
-        for (int i = 0; i < group; i++)
-            t->own->see[(j - j0) * group + i] = see;
-    }
-    return false;
-}
-
-/* A kv head and tokens j0..j1 - 1: each tile is widened once and shared by all queries of the block. */
-static void attend_block(struct walk *t, int layer, int head, int j0, int j1)
-{
-    struct forward *f = t->f;
-    const struct engine_model_info *s = &t->m->info;
-    int group = s->n_heads / s->n_kv_heads, begin, end, hd = s->head_dim, n = (j1 - j0) * group;
-    size_t state = VECTOR_STATE(hd);
-    for (int j = j0; j < j1; j++)
-        turn_queries(t, layer, head, j, t->own->queries + (size_t)(j - j0) * (size_t)(group * hd));
-    memset(t->own->begun, 0, (size_t)n);
-    kv_tiles(&f->kv, f->position + j0, f->position + j1 - 1, &begin, &end);
-    for (int tile = 0; tile < end && !stopped(t); tile = tile == 0 ? begin : tile + 1) {
-        kv_widen(&f->kv, t->vector, layer, head, tile, t->own->k_wide, t->own->v_wide);
-        bool whole = spans_of_block(t, j0, j1, tile);
-        t->vector->attend_wide(&(struct vector_attend){
-            .head_dim = hd,
-            .n_queries = n,
-            .q = t->own->queries,
-            .k = t->own->k_wide,
-            .v = t->own->v_wide,
-            .see = whole ? NULL : t->own->see,
-            .state = t->own->states,
-            .begun = t->own->begun,
-        });
-        for (int i = 0; i < n; i++)
-            t->own->begun[i] |= whole || t->own->see[i].to > 0;
-    }
-    if (stopped(t))
-        return;
-    for (int i = 0; i < n; i++) {
-        size_t at = ((size_t)(j0 + i / group) * (size_t)s->n_heads + (size_t)(head * group + i % group)) * (size_t)hd;
-        t->vector->finish(t->own->states + (size_t)i * state, f->attended + at, hd);
-    }
-}
-
-static int block_tokens(const struct engine_model *m)
-{
-    int n = TASK_QUERIES * m->info.n_kv_heads / m->info.n_heads;
-    return n > 0 ? n : 1;
-}
-
-static const float *attend_many(struct walk *t, int layer)
-{
-    struct forward *f = t->f;
-    int size = block_tokens(t->m), blocks = (t->n + size - 1) / size, heads = t->m->info.n_kv_heads;
-    int phase = t->phase++;
-    /* The last tokens see most: they come first, so that the end is short pieces. */
-    for (int i; (i = take(t, phase, blocks * heads)) >= 0;) {
-        int j0 = (blocks - 1 - i / heads) * size, j1 = j0 + size;
-        attend_block(t, layer, i % heads, j0, j1 < t->n ? j1 : t->n);
-    }
-    pool_barrier(f->pool);
-    return f->attended;
-}
-
 /* ---- the pass -------------------------------------------------------------------------------------------- */
 
 static void read_embedding(const struct engine_model *m, int32_t id, float *x)
@@ -628,7 +305,7 @@ static void begin_tokens(struct walk *t)
     }
     if (t->n == 1) {
         struct step next = qkv_of(f, 0);
-        wait_before(t, &next); /* every member reads the one token */
+        forward_wait_before(t, &next); /* every member reads the one token */
     }
 }
 
@@ -641,14 +318,12 @@ static bool attention(struct walk *t, int layer)
     const struct step qkv = qkv_of(f, layer);
     multiply_all(t, prepare(t, NULL, s->n_embd, l->attn_norm, &qkv), &qkv);
     if (t->n == 1) {
-        wait_before_keys(t, layer);
+        forward_wait_before_keys(t, layer);
     } else {
         pool_barrier(f->pool);
         int j0, j1;
         share_tokens(t, &j0, &j1);
-        for (int j = j0; j < j1 && !stopped(t); j++)
-            for (int head = 0; head < s->n_kv_heads; head++)
-                store_head(t, layer, head, j);
+        forward_store(t, layer, j0, j1);
         pool_barrier(f->pool);
         /* Beyond the last layer's keys and values only the tokens whose logits are wanted matter. */
         if (layer == s->n_layers - 1 && f->n_logits < t->n) {
@@ -659,7 +334,7 @@ static bool attention(struct walk *t, int layer)
         }
     }
     const struct step output = output_of(t, &l->output), next = gated_of(f, layer);
-    const float *attended = t->n == 1 ? attend_one(t, layer, &output) : attend_many(t, layer);
+    const float *attended = forward_attend(t, layer, &output);
     add_product(t, prepare(t, attended, l->output.cols, NULL, &output), &output, l->output_bias, &next);
     return true;
 }
@@ -670,7 +345,7 @@ static void feed_forward(struct walk *t, int layer)
     const struct layer *l = &t->m->layers[layer];
     const struct step gated = gated_of(f, layer), down = output_of(t, &l->down), next = after(f, layer);
     multiply_gated(t, prepare(t, NULL, l->gate.cols, l->ffn_norm, &gated), &gated);
-    wait_before(t, &down);
+    forward_wait_before(t, &down);
     add_product(t, prepare(t, f->gate, l->down.cols, NULL, &down), &down, NULL, &next);
 }
 
@@ -753,7 +428,7 @@ static void carve_own(const struct forward *f, struct own *own, struct carver *c
 {
     const struct engine_model_info *s = &f->model->info;
     size_t hd = (size_t)s->head_dim, tile = (size_t)VECTOR_TILE * hd, f32 = sizeof(float);
-    size_t queries = (size_t)block_tokens(f->model) * (size_t)(s->n_heads / s->n_kv_heads);
+    size_t queries = (size_t)forward_block_tokens(f->model) * (size_t)(s->n_heads / s->n_kv_heads);
     own->scratch = carve(c, MATMUL_SCRATCH_BYTES, 1);
     own->row = carve(c, (size_t)s->n_embd, f32);
     own->heads = carve(c, hd * (size_t)s->n_heads, f32);
