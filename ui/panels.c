@@ -115,6 +115,7 @@ void panel_free(struct ui *ui)
 {
     clear_list(&ui->conversations);
     free(ui->conversations.v);
+    free(ui->conversations.find);
     buf_free(&ui->conversations.filter);
     clear_settings(&ui->settings);
 }
@@ -233,6 +234,11 @@ static void open_selected(struct ui *ui, const struct conversation *c)
     if (!c)
         return;
     int64_t id = c->id;
+    if (ui->conversations.found) {
+        free(ui->conversations.find);
+        ui->conversations.find = mem_strdup(ui->conversations.query);
+        ui->conversations.find_in = id;
+    }
     if (screen_columns() < BESIDE_COLUMNS)
         panel_close(ui, FOCUS_CONVERSATIONS);
     ui->focus = FOCUS_DRAFT;

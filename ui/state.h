@@ -62,6 +62,8 @@ struct conversations {
     bool found;  /* they are search results ... */
     char *query; /* ... of this */
     struct buf filter;
+    char *find; /* what to find in the conversation being opened; NULL: nothing */
+    int64_t find_in;
     size_t selected, top; /* among those the filter lets through */
 };
 

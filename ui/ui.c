@@ -246,6 +246,19 @@ void ui_read(struct ui *ui)
     take_keys(ui);
 }
 
+/* A search result that was opened shows the match. */
+static void find_what_was_opened(struct ui *ui)
+{
+    char *find = ui->conversations.find;
+    if (!find || !ui->transcript.n || ui->conversation != ui->conversations.find_in)
+        return;
+    ui->conversations.find = NULL;
+    draw_measure(ui);
+    if (!transcript_find(&ui->transcript, find, 0, NULL))
+        transcript_find_clear(&ui->transcript);
+    free(find);
+}
+
 void ui_draw(struct ui *ui)
 {
     int64_t now = tty_now_ms();
@@ -263,6 +276,7 @@ void ui_draw(struct ui *ui)
     }
     if (!ui->dirty || now - ui->drawn_ms < frame_wait(ui))
         return;
+    find_what_was_opened(ui);
     draw(ui);
     ui->dirty = ui->urgent = false;
     ui->drawn_ms = now;

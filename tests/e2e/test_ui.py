@@ -451,6 +451,9 @@ class Panels(UiTest):
         t.wait("冷水下锅")
         t.keys("\r")
         t.wait_event("OPEN 2")
+        t.wait("Opened")
+        y = t.row_of("五花肉切块")  # the match is in view, and marked
+        self.assertEqual(t.screen.buffer[y][3].bg, "green")
 
     def test_settings_act_while_an_answer_streams(self):
         t = self.start(120, 24, UI_DEMO_DELAY="40")

@@ -21,6 +21,8 @@ static const char answer[] =
     "```c\nint main(void)\n{\n    return 0;\n}\n```\n\n"
     "今天天气很好，我们去公园散步吧。公园里有很多人，大家都很高兴，孩子们在草地上跑来跑去，老人们在树下下棋。\n";
 
+static const char recipe[] = "五花肉切块，冷水下锅";
+
 static FILE *event_log;
 static struct ui *ui;
 static struct ui_status status = {.model = "SmolLM2-135M-Instruct Q4_1",
@@ -114,6 +116,15 @@ static void take_message(const char *text)
         begin_answer();
 }
 
+static void open_conversation(int64_t id)
+{
+    ui_show_conversation(ui, id, "Opened");
+    for (int i = 0; i < 9; i++) {
+        const char *text = i == 3 ? recipe : "one\ntwo\nthree";
+        ui_add(ui, next_id++, UI_PERSON, text, strlen(text), 0);
+    }
+}
+
 static void take(const struct ui_event *e)
 {
     static const char *const names[] = {"SEND",   "STOP", "REGENERATE", "NEW",    "LIST",  "OPEN", "RENAME",
@@ -123,7 +134,7 @@ static void take(const struct ui_event *e)
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
         fflush(event_log);
     }
-    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), "五花肉切块，冷水下锅"};
+    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe};
     switch (e->type) {
     case UI_SEND: take_message(e->text); break;
     case UI_STOP:
@@ -140,7 +151,7 @@ static void take(const struct ui_event *e)
         break;
     case UI_SEARCH: ui_set_found(ui, e->text, &found, 1); break;
     case UI_NEW: ui_show_conversation(ui, 0, ""); break;
-    case UI_OPEN: ui_show_conversation(ui, e->id, "Opened"); break;
+    case UI_OPEN: open_conversation(e->id); break;
     case UI_QUIT: quit = true; break;
     default: break;
     }
