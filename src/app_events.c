@@ -95,19 +95,22 @@ static void search(struct app *app, const struct ui_event *event)
     store_search(app->store, event->text, 0);
 }
 
+/* What /model could have been given. */
+static void name_models(struct app *app)
+{
+    char *names = model_names();
+    struct buffer text = {0};
+    buffer_printf(&text, "Models at hand: %s", names);
+    if (*names)
+        app_notice(app, app->shown, text.s);
+    buffer_free(&text);
+    free(names);
+}
+
 static void choose_model(struct app *app, const struct ui_event *event)
 {
     if (!app->worker)
         return; /* the first milliseconds */
-    if (!event->text || !*event->text) {
-        char *names = model_names();
-        struct buffer text = {0};
-        buffer_printf(&text, "/model FILE loads another model. At hand: %s", *names ? names : "none");
-        app_notice(app, app->shown, text.s);
-        buffer_free(&text);
-        free(names);
-        return;
-    }
     char err[512];
     char *path = model_resolve(event->text);
     if (model_check(path, err, sizeof err)) {
@@ -115,6 +118,7 @@ static void choose_model(struct app *app, const struct ui_event *event)
         app_load_model(app, path);
     } else {
         ui_flash(app->ui, err);
+        name_models(app);
     }
     free(path);
 }

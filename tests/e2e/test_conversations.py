@@ -258,6 +258,9 @@ class Conversations(unittest.TestCase):
         bad = self.home / "bad.gguf"
         bad.write_bytes(pathlib.Path(NANO).read_bytes()[:5000])
         self.config(f"model = {bad}\n")
+        models = self.home / "data/chinwag/models"
+        models.mkdir(parents=True)
+        shutil.copy(NANO, models / "tiny.gguf")
         t = self.start(*SHORT, model=None)
         t.wait("/model FILE loads another one", 10)
         self.assertIn("bad.gguf", t.text())
@@ -265,6 +268,7 @@ class Conversations(unittest.TestCase):
         t.wait("Kept, and answered as soon as there is a model", 5)
         self.ask(t, "/model /nonexistent.gguf")
         t.wait("/nonexistent.gguf: No such file", 5)
+        t.wait("Models at hand: tiny.gguf", 5)
         self.ask(t, f"/model {NANO}")
         self.wait_answers(1)
         self.assertEqual(self.rows("SELECT value FROM setting WHERE key = 'model'"), [(NANO,)])
