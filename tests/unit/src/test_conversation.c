@@ -255,8 +255,13 @@ static void test_a_reopened_conversation_reaches_the_model(void **state)
     job_is(0, "The person is Dana.|user:I live in Lisbon.|assistant:Lovely.");
     assert_int_equal(c->n_summarized, 2);
     assert_true(store_close(store, err, sizeof err));
-    unlink(path);
-    rmdir(dir);
+    static const char *const files[] = {"", "-journal", "-lock"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char file[96];
+        snprintf(file, sizeof file, "%s%s", path, files[i]);
+        unlink(file);
+    }
+    assert_int_equal(rmdir(dir), 0);
 }
 
 static void test_nothing_is_written_of_a_deleted_conversation(void **state)
