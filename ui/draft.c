@@ -26,6 +26,14 @@ void history_clear(struct history *h)
 
 /* ---- editing ---- */
 
+static void changed(struct draft *d)
+{
+    if (d->layout)
+        lines_free(&d->layout->lines);
+    free(d->layout);
+    d->layout = NULL;
+}
+
 void draft_init(struct draft *d)
 {
     *d = (struct draft){.goal = -1};
@@ -37,6 +45,7 @@ void draft_free(struct draft *d)
     buf_free(&d->text);
     buf_free(&d->kill);
     buf_free(&d->own);
+    changed(d);
 }
 
 const char *draft_text(const struct draft *d)
@@ -48,6 +57,7 @@ void draft_insert(struct draft *d, const char *s, size_t n)
 {
     size_t valid_n;
     char *valid = text_valid(s, n, &valid_n);
+    changed(d);
     buf_insert(&d->text, d->caret, valid, valid_n);
     d->caret += valid_n;
     d->goal = -1;
@@ -56,6 +66,7 @@ void draft_insert(struct draft *d, const char *s, size_t n)
 
 void draft_set(struct draft *d, const char *text)
 {
+    changed(d);
     buf_clear(&d->text);
     d->caret = 0;
     d->at_prompt = 0;
@@ -105,6 +116,7 @@ static void take(struct draft *d, size_t to, bool keep)
         return;
     if (keep)
         buf_set(&d->kill, d->text.s + start, end - start);
+    changed(d);
     buf_remove(&d->text, start, end - start);
     d->caret = start;
     d->goal = -1;
@@ -162,12 +174,17 @@ static void place_caret(const struct draft *d, const struct cleaned *c, const st
     out->caret_column = column < width ? column : width;
 }
 
-void draft_layout(const struct draft *d, int width, struct draft_layout *out)
+const struct draft_layout *draft_layout(struct draft *d, int width)
 {
     struct cleaned c;
     struct wrap w;
     struct wrap_piece piece;
-    *out = (struct draft_layout){0};
+    if (d->layout && d->layout_width == width && d->layout_caret == d->caret)
+        return d->layout;
+    changed(d);
+    struct draft_layout *out = d->layout = mem_zalloc(sizeof *out);
+    d->layout_width = width;
+    d->layout_caret = d->caret;
     text_clean(draft_text(d), d->text.n, &c);
     wrap_begin(&w, c.s, c.n, false);
     for (int row = 0; wrap_next(&w, width, &piece); row++) {
@@ -177,11 +194,7 @@ void draft_layout(const struct draft *d, int width, struct draft_layout *out)
     }
     wrap_end(&w);
     cleaned_free(&c);
-}
-
-void draft_layout_free(struct draft_layout *l)
-{
-    lines_free(&l->lines);
+    return out;
 }
 
 /* The offset in the text of a column of a row. */
@@ -207,15 +220,13 @@ static size_t caret_at(const struct draft *d, const struct draft_layout *l, int 
 
 bool draft_vertical(struct draft *d, int direction, int width)
 {
-    struct draft_layout l;
-    draft_layout(d, width, &l);
-    int row = l.caret_row + direction;
-    bool inside = row >= 0 && (size_t)row < l.lines.n;
+    const struct draft_layout *l = draft_layout(d, width);
+    int row = l->caret_row + direction;
+    bool inside = row >= 0 && (size_t)row < l->lines.n;
     if (inside) {
         if (d->goal < 0)
-            d->goal = l.caret_column;
-        d->caret = caret_at(d, &l, row, d->goal);
+            d->goal = l->caret_column;
+        d->caret = caret_at(d, l, row, d->goal);
     }
-    draft_layout_free(&l);
     return inside;
 }

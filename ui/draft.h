@@ -28,6 +28,9 @@ struct draft {
     size_t at_prompt; /* which earlier prompt is shown, counted from the newest; 0 = the person's own text */
     struct buf own;   /* that text while an earlier prompt is shown */
     int top;          /* first row in view */
+    struct draft_layout *layout; /* the last one made, NULL: none that is still right; for this width and caret */
+    int layout_width;
+    size_t layout_caret;
 };
 
 void draft_init(struct draft *d);
@@ -62,7 +65,7 @@ struct draft_layout {
     struct lines lines; /* every row, clean */
     int caret_row, caret_column;
 };
-void draft_layout(const struct draft *d, int width, struct draft_layout *out);
-void draft_layout_free(struct draft_layout *l);
+/* Owned by the draft, valid until it changes or another width is asked for. */
+const struct draft_layout *draft_layout(struct draft *d, int width);
 
 #endif

@@ -32,7 +32,7 @@ static bool too_small(void)
 /* ---- measuring ---- */
 
 /* What is edited at the bottom of the screen, and its label. */
-static const struct draft *bottom_draft(const struct ui *ui, const char **label)
+static struct draft *bottom_draft(struct ui *ui, const char **label)
 {
     bool prompt = ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui);
     *label = prompt ? prompt_label(ui) : "> ";
@@ -41,7 +41,7 @@ static const struct draft *bottom_draft(const struct ui *ui, const char **label)
     return prompt ? &ui->prompt.draft : &ui->draft;
 }
 
-int draw_draft_width(const struct ui *ui)
+int draw_draft_width(struct ui *ui)
 {
     const char *label;
     bottom_draft(ui, &label);
@@ -53,11 +53,9 @@ static struct frame measure(struct ui *ui)
 {
     struct frame f = {.rows = screen_rows(), .columns = screen_columns()};
     const char *label;
-    struct draft_layout layout;
-    draft_layout(bottom_draft(ui, &label), draw_draft_width(ui), &layout);
+    const struct draft_layout *layout = draft_layout(bottom_draft(ui, &label), draw_draft_width(ui));
     int most = f.rows / 3 > 1 ? f.rows / 3 : 1;
-    f.draft_rows = (int)layout.lines.n < most ? (int)layout.lines.n : most;
-    draft_layout_free(&layout);
+    f.draft_rows = (int)layout->lines.n < most ? (int)layout->lines.n : most;
     f.body_rows = f.rows - CHROME_ROWS - f.draft_rows;
     f.body_rows = f.body_rows > 1 ? f.body_rows : 1;
     bool beside = f.columns >= BESIDE_COLUMNS;
@@ -228,28 +226,26 @@ static void draw_help(struct ui *ui, const struct frame *f)
 static void draw_draft(struct ui *ui, struct frame *f)
 {
     const char *label;
-    struct draft *d = (struct draft *)bottom_draft(ui, &label);
-    struct draft_layout l;
+    struct draft *d = bottom_draft(ui, &label);
     int y = f->rows - 1 - f->draft_rows, label_width = text_width(label, strlen(label));
     bool focused = ui->focus == FOCUS_DRAFT || (ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui));
-    draft_layout(d, draw_draft_width(ui), &l);
-    if (l.caret_row < d->top)
-        d->top = l.caret_row;
-    if (l.caret_row >= d->top + f->draft_rows)
-        d->top = l.caret_row - f->draft_rows + 1;
-    if (d->top > (int)l.lines.n - f->draft_rows)
-        d->top = (int)l.lines.n - f->draft_rows;
+    const struct draft_layout *l = draft_layout(d, draw_draft_width(ui));
+    if (l->caret_row < d->top)
+        d->top = l->caret_row;
+    if (l->caret_row >= d->top + f->draft_rows)
+        d->top = l->caret_row - f->draft_rows + 1;
+    if (d->top > (int)l->lines.n - f->draft_rows)
+        d->top = (int)l->lines.n - f->draft_rows;
     screen_text(y, 0, f->columns, label, strlen(label), focused ? STYLE_BOLD : STYLE_DIM);
     for (int i = 0; i < f->draft_rows; i++)
-        screen_line(y + i, label_width, f->columns - label_width, &l.lines, &l.lines.v[d->top + i], 0);
+        screen_line(y + i, label_width, f->columns - label_width, &l->lines, &l->lines.v[d->top + i], 0);
     if (!d->text.n && d == &ui->draft && !ui->transcript.n)
         screen_text(y, label_width, f->columns - label_width, "type here", strlen("type here"), STYLE_DIM);
     if (focused) {
-        f->caret_y = y + l.caret_row - d->top;
-        f->caret_x = label_width + l.caret_column;
+        f->caret_y = y + l->caret_row - d->top;
+        f->caret_x = label_width + l->caret_column;
         f->caret = true;
     }
-    draft_layout_free(&l);
 }
 
 /* One row of the list above the draft. */

@@ -189,7 +189,7 @@ void panel_free(struct ui *ui);
 /* ---- draw.c ---- */
 void draw(struct ui *ui);
 void draw_measure(struct ui *ui); /* gives the transcript its size */
-int draw_draft_width(const struct ui *ui);
+int draw_draft_width(struct ui *ui);
 
 /* ---- editor.c ---- */
 void editor_start(struct ui *ui);

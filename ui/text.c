@@ -51,8 +51,8 @@ struct cleaner {
 
 static void put(struct cleaner *c, uint32_t cp, size_t origin)
 {
-    char bytes[4];
-    size_t n = text_encode(cp, bytes);
+    char bytes[4] = {(char)cp};
+    size_t n = cp < 0x80 ? 1 : text_encode(cp, bytes);
     c->origin = mem_grow(c->origin, &c->origin_cap, c->text.n + n + 1, sizeof *c->origin);
     for (size_t i = 0; i < n; i++)
         c->origin[c->text.n + i] = (uint32_t)origin;
@@ -86,8 +86,20 @@ static uint32_t visible(uint32_t cp)
     return wcwidth((wchar_t)cp) < 0 ? REPLACEMENT : cp;
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f;
+}
+
 static void put_character(struct cleaner *c, uint32_t cp, size_t origin)
 {
+    if (cp < 0x80 && is_plain((unsigned char)cp)) { /* nearly all there is */
+        put(c, cp, origin);
+        c->column++;
+        c->marks = 0;
+        c->emoji_base = false;
+        return;
+    }
     if (is_dropped(cp, c->emoji_base))
         return;
     c->emoji_base = uc_is_property_emoji_modifier_base(cp);
@@ -167,6 +179,10 @@ int text_width(const char *s, size_t n)
 size_t text_cell(const char *s, size_t n, int *width)
 {
     uint32_t cp;
+    if (is_plain((unsigned char)s[0]) && (n == 1 || is_plain((unsigned char)s[1]))) {
+        *width = 1;
+        return 1;
+    }
     size_t end = text_decode(s, n, &cp);
     int w = wcwidth((wchar_t)cp);
     *width = w > 0 ? w : 0;

@@ -205,7 +205,7 @@ static void take_keys(struct ui *ui)
     }
     flush_paste(ui);
     ui->dirty |= n > 0;
-    ui->urgent |= n > 0;
+    ui->urgent |= n > 0 && !ui->paste.active;
     if (!n && !ui->hung_up && tty_hung_up()) {
         ui->hung_up = true;
         tty_listen(false);

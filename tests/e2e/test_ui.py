@@ -5,6 +5,7 @@ UI_DEMO=FILE uses a demo program that was built already.
 """
 import base64
 import os
+import random
 import re
 import shutil
 import signal
@@ -593,6 +594,24 @@ class Leaving(UiTest):
         before = ticks()
         t.read(2)
         self.assertLessEqual(ticks() - before, 1)
+
+
+class Chance(UiTest):
+    KEYS = ("\r \x1b \x1b[A \x1b[B \x1b[C \x1b[D \x1b[5~ \x1b[6~ \x1bOP \x0f \x14 \x07 \x06 \x12 \t \x1b[Z \x7f \x17 \x15 \x0b \x01 "
+            "\x1by \n \x1b\r \x19 \x0c \x1b[1;5H \x1b[1;5F \x1b[5;3~ n d r y / /set /find 公园 question\r evil\r é 中文 😀 👨‍👩‍👧 "
+            "\x1b[200~pasted\rtext\x1b[201~ \x1b[200~open \x1b[<64;3;3M \x1b[M \x10 \x1bb \x1bf \x1b[3~ \x1bd \x0e 1 . -").split(" ")
+
+    def test_any_keys_in_any_size_are_survived(self):
+        chance = random.Random(1)
+        t = self.start()
+        for _ in range(300):
+            if chance.random() < 0.1:
+                t.resize(chance.choice((1, 2, 24, 30, 60, 80, 100, 130, 200)), chance.choice((1, 2, 5, 6, 7, 10, 24, 50)))
+            t.send("".join(chance.choice(self.KEYS) for _ in range(chance.randint(1, 12))))
+            t.read(0.005)
+        os.kill(t.pid, signal.SIGTERM)
+        self.assertEqual(t.end(), 0)
+        self.assertEqual(t.attributes(), t.before)
 
 
 class Surroundings(UiTest):
