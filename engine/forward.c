@@ -282,13 +282,6 @@ static struct step after(const struct forward *f, int layer)
 
 /* ---- the pass -------------------------------------------------------------------------------------------- */
 
-static void read_embedding(const struct engine_model *m, int32_t id, float *x)
-{
-    const struct matrix *w = &m->embedding;
-    size_t row = (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
-    w->format->dequantize(w->data + (size_t)id * row, x, (size_t)w->cols);
-}
-
 static void begin_tokens(struct walk *t)
 {
     struct forward *f = t->f;
@@ -296,7 +289,7 @@ static void begin_tokens(struct walk *t)
     int j0, j1;
     share_tokens(t, &j0, &j1);
     for (int j = j0; j < j1; j++) {
-        read_embedding(m, f->ids[j], f->x + (size_t)j * (size_t)m->info.n_embd);
+        model_embedding(m, f->ids[j], f->x + (size_t)j * (size_t)m->info.n_embd, t->own->scratch);
         for (int i = 0; i < m->rope_pairs; i++) {
             double angle = (double)(f->position + j) * m->rope_frequencies[i];
             f->cosines[(size_t)j * (size_t)m->rope_pairs + (size_t)i] = (float)cos(angle);

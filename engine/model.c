@@ -5,10 +5,12 @@
 #include "model.h"
 
 #include "cpu.h"
+#include "gguf_impl.h"
 #include "memory.h"
 #include "pool.h"
 #include "xalloc.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- what differs between architectures ------------------------------------------------------------------ */
 
@@ -457,6 +460,42 @@ static size_t round_up(size_t n)
     return (n + 63) / 64 * 64;
 }
 
+static size_t row_bytes(const struct matrix *w)
+{
+    return (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
+}
+
+/* The rows of a tied head are read as embeddings after it has been packed. Through the mapping each would make a large piece of
+ * the file resident again, so they are read from the file, if it can be opened once more and still is the same. */
+static void open_embedding_file(struct engine_model *m)
+{
+    size_t row = row_bytes(&m->embedding);
+    unsigned char first[MATMUL_SCRATCH_BYTES];
+    for (size_t i = 0; i < m->file->n_parts && row <= sizeof first; i++) {
+        const struct gguf_part *part = &m->file->parts[i];
+        if (!part->mapped || m->embedding.data < part->data || m->embedding.data >= part->data + part->size)
+            continue;
+        m->embedding_file = open(part->path, O_RDONLY | O_CLOEXEC);
+        m->embedding_offset = m->embedding.data - part->data;
+        if (m->embedding_file >= 0 && (pread(m->embedding_file, first, row, m->embedding_offset) != (ssize_t)row ||
+                                       memcmp(first, m->embedding.data, row) != 0)) {
+            close(m->embedding_file);
+            m->embedding_file = -1;
+        }
+    }
+}
+
+void model_embedding(const struct engine_model *m, int32_t id, float *out, void *scratch)
+{
+    const struct matrix *w = &m->embedding;
+    size_t row = row_bytes(w);
+    const void *source = w->data + (size_t)id * row;
+    if (m->embedding_file >= 0 &&
+        pread(m->embedding_file, scratch, row, m->embedding_offset + (int64_t)id * (int64_t)row) == (ssize_t)row)
+        source = scratch;
+    w->format->dequantize(source, out, (size_t)w->cols);
+}
+
 static bool repack(struct loader *l)
 {
     struct engine_model *m = l->m;
@@ -487,6 +526,8 @@ static bool repack(struct loader *l)
     }
     pool_close(pool);
     free(list);
+    if (m->head.packed && m->head.data == m->embedding.data)
+        open_embedding_file(m);
     return go_on || fail(l, "%s: loading was given up", m->path_name);
 }
 
@@ -573,6 +614,7 @@ engine_model *engine_model_open(const struct engine_model_options *options, char
 {
     struct loader l = {.m = xcalloc(1, sizeof *l.m), .options = options, .err = err, .cap = cap};
     err[0] = '\0';
+    l.m->embedding_file = -1;
     l.m->path_name = file_name(options->path, false);
     if (load(&l))
         return l.m;
@@ -589,6 +631,8 @@ void engine_model_close(engine_model *m)
             if (layer_tensors[k].rows == ONE)
                 free(*(float **)((char *)&m->layers[i] + layer_tensors[k].offset));
     memory_unmap(m->packed, m->packed_bytes);
+    if (m->embedding_file >= 0)
+        close(m->embedding_file);
     free(m->layers);
     free(m->output_norm);
     free(m->rope_frequencies);

@@ -34,9 +34,11 @@ struct engine_model {
     char *path_name; /* the file's, for messages */
 
     struct matrix embedding; /* rows are read one by one, from the file */
-    struct matrix head;      /* the same tensor where the file has no output.weight */
-    float *output_norm;      /* n_embd */
-    struct layer *layers;    /* info.n_layers */
+    int embedding_file; /* where its rows are read from when the mapping should stay untouched; -1: the mapping */
+    int64_t embedding_offset; /* of its first row in that file */
+    struct matrix head;       /* the same tensor where the file has no output.weight */
+    float *output_norm;       /* n_embd */
+    struct layer *layers;     /* info.n_layers */
     float norm_epsilon;
     bool rope_halves;         /* pairs (i, i + half), else neighbours */
     int rope_pairs;           /* pairs of a head that are rotated; the rest stays */
@@ -51,6 +53,9 @@ static inline bool matrix_quantizes(const struct matrix *w)
 {
     return w->format->block > 1;
 }
+
+/* Dequantizes row `id` of the embedding. scratch: MATMUL_SCRATCH_BYTES. */
+void model_embedding(const struct engine_model *m, int32_t id, float *out, void *scratch);
 
 /* Bytes of the matrix in the file. */
 static inline size_t matrix_bytes(const struct matrix *w)
