@@ -10,7 +10,6 @@
 #include "text.h"
 #include "tty.h"
 
-#include <locale.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,13 +62,10 @@ void plain_prompt(struct ui *ui)
 bool plain_open(struct ui *ui, char *err, size_t cap)
 {
     (void)err, (void)cap;
-    setlocale(LC_ALL, "");
-    if (MB_CUR_MAX == 1)
-        setlocale(LC_CTYPE, "C.UTF-8");
+    tty_locale();
     ui->lines = mem_zalloc(sizeof *ui->lines);
     ui->transcript.ascii = true;
     plain_say(ui, "chinwag. Type a message and Enter. /help lists the commands.");
-    plain_prompt(ui);
     return true;
 }
 

@@ -6,8 +6,6 @@
 #include "tty.h"
 
 #include <curses.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,18 +107,6 @@ static void arm_restore(void)
     buf_free(&b);
 }
 
-static bool use_locale(char *err, size_t cap)
-{
-    setlocale(LC_ALL, "");
-    if (!strcmp(nl_langinfo(CODESET), "UTF-8"))
-        return true;
-    /* Over ssh the language is often unset; the terminal is a UTF-8 one all the same. */
-    if (setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "en_US.UTF-8"))
-        return true;
-    snprintf(err, cap, "no UTF-8 locale: set LANG, for instance to C.UTF-8");
-    return false;
-}
-
 bool screen_open(char *err, size_t cap)
 {
     const char *term = getenv("TERM");
@@ -128,8 +114,10 @@ bool screen_open(char *err, size_t cap)
         snprintf(err, cap, "no terminal here: use -p \"question\", or CHINWAG_PLAIN=1");
         return false;
     }
-    if (!use_locale(err, cap))
+    if (!tty_locale()) {
+        snprintf(err, cap, "no UTF-8 locale: set LANG, for instance to C.UTF-8");
         return false;
+    }
     int error;
     if (setupterm(NULL, STDOUT_FILENO, &error) == ERR) {
         snprintf(err, cap, "terminal type \"%s\" is unknown: set TERM, for instance to xterm, or CHINWAG_PLAIN=1",

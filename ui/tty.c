@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +17,14 @@
 #ifdef __linux__
 #include <sys/epoll.h>
 #endif
+
+bool tty_locale(void)
+{
+    setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C");
+    return !strcmp(nl_langinfo(CODESET), "UTF-8") || setlocale(LC_CTYPE, "C.UTF-8") ||
+           setlocale(LC_CTYPE, "en_US.UTF-8");
+}
 
 /* ---- giving it back ---- */
 

@@ -21,6 +21,10 @@ enum tty_signal {
     TTY_CHILD = 1 << 5,     /* SIGCHLD */
 };
 
+/* Takes the person's locale, or a UTF-8 one where theirs is not (over ssh the language is often unset). Numbers stay as C
+ * writes them: files and commands are read with the same functions. False: there is no UTF-8 locale. */
+bool tty_locale(void);
+
 /* Remembers the terminal's modes and what is to be sent to leave ours; call before and after they are set. */
 void tty_save(void);
 void tty_set_restore(const char *sequence);
