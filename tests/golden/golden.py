@@ -2,12 +2,14 @@
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import tempfile
 
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+# A command line: the tests of another architecture put an emulator before the program.
 CHINWAG = os.environ.get("CHINWAG", str(HERE.parent.parent / "chinwag"))
 MODEL = pathlib.Path(os.environ.get("CHINWAG_TEST_MODEL", "-"))
 SHARED = pathlib.Path(os.environ.get("CHINWAG_GOLDEN", HERE.parent.parent.parent / "shared"))
@@ -29,7 +31,7 @@ def rows(name):
 
 
 def run(*args, stdin="", env=None, check=True):
-    p = subprocess.run([CHINWAG, *map(str, args)], input=stdin, capture_output=True, text=True, encoding="utf-8",
+    p = subprocess.run([*shlex.split(CHINWAG), *map(str, args)], input=stdin, capture_output=True, text=True, encoding="utf-8",
                        env={**os.environ, **(env or {})}, timeout=600)
     if check and p.returncode:
         raise AssertionError(f"chinwag {args[0]}: exit {p.returncode}: {p.stderr}")
