@@ -1,8 +1,8 @@
 /*
  * draft.h - the editor of what is being written: several lines, soft wrap, kill and yank, earlier prompts. No curses.
  *
- * The text is always valid UTF-8, its lines end with '\n'; the caret is a byte offset at a grapheme boundary. Used for the draft and,
- * without history, for the one-line questions (a name, a search, a value).
+ * The text is always valid UTF-8, its lines end with '\n'; the caret is a byte offset at a grapheme boundary. Used
+ * for the draft and, without history, for the one-line questions (a name, a search, a value).
  */
 #ifndef UI_DRAFT_H
 #define UI_DRAFT_H

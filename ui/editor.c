@@ -1,7 +1,8 @@
 /*
  * editor.c - the draft in the person's own editor; see state.h.
  *
- * The editor has the terminal to itself while the rest of the program goes on: nothing waits for it, its end is seen by SIGCHLD.
+ * The editor has the terminal to itself while the rest of the program goes on: nothing waits for it, its end is seen
+ * by SIGCHLD.
  */
 #include "state.h"
 

@@ -1,7 +1,8 @@
 /*
  * keycodes.h - keys as numbers of our own, so that tables and tests need no curses.
  *
- * A character is its code point; a control key is KEY_CTRL of its letter; the rest are named here. Modifiers are bits.
+ * A character is its code point; a control key is KEY_CTRL of its letter; the rest are named here. Modifiers are
+ * bits.
  */
 #ifndef UI_KEYCODES_H
 #define UI_KEYCODES_H

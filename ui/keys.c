@@ -1,8 +1,8 @@
 /*
  * keys.c - see screen.h: what the terminal sends, as keys.
  *
- * ncurses knows the sequences of the terminal's description; the modified keys of xterm and the CSI u form, which the description often
- * lacks, are read here. An unknown sequence is swallowed whole: none of it may land in the draft.
+ * ncurses knows the sequences of the terminal's description; the modified keys of xterm and the CSI u form, which the
+ * description often lacks, are read here. An unknown sequence is swallowed whole: none of it may land in the draft.
  */
 #include "screen.h"
 
@@ -78,7 +78,8 @@ void keys_init(void)
     define_key("\033[201~", CODE_PASTE_END);
 }
 
-/* xterm's modifier parameter is 1 + (1 Shift, 2 Alt, 4 Control). Shift changes no key of ours, but makes Enter a new line. */
+/* xterm's modifier parameter is 1 + (1 Shift, 2 Alt, 4 Control). Shift changes no key of ours, but makes Enter a new
+ * line. */
 static int modified(int key, int parameter)
 {
     int bits = parameter > 1 ? parameter - 1 : 0;

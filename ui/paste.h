@@ -1,10 +1,10 @@
 /*
  * paste.h - which keys are a paste. Pure.
  *
- * Between the terminal's two marks everything is text. The end mark can be lost (a dropped connection, a multiplexer that
- * cuts); then neither may the keyboard be dead, nor what remains of the paste be taken for keys, Enter among them. So a
- * paste without an end mark is over when, after a pause, a key comes alone: text arrives in lumps, a person types one
- * key at a time.
+ * Between the terminal's two marks everything is text. The end mark can be lost (a dropped connection, a multiplexer
+ * that cuts); then neither may the keyboard be dead, nor what remains of the paste be taken for keys, Enter among
+ * them. So a paste without an end mark is over when, after a pause, a key comes alone: text arrives in lumps, a
+ * person types one key at a time.
  */
 #ifndef UI_PASTE_H
 #define UI_PASTE_H

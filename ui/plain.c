@@ -1,8 +1,8 @@
 /*
  * plain.c - the dialogue as lines, for screen readers and terminals that can do nothing else; see state.h.
  *
- * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is continued by the
- * next one. Nothing moves, nothing is drawn twice.
+ * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is
+ * continued by the next one. Nothing moves, nothing is drawn twice.
  */
 #include "state.h"
 

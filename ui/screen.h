@@ -1,8 +1,8 @@
 /*
  * screen.h - curses: taking the terminal, drawing styled text, reading keys. Only screen.c and keys.c include it.
  *
- * There is one terminal, so there are no objects. Drawing goes into curses' own copy of the screen, which sends only what
- * differs; nothing is sent before screen_end.
+ * There is one terminal, so there are no objects. Drawing goes into curses' own copy of the screen, which sends only
+ * what differs; nothing is sent before screen_end.
  */
 #ifndef UI_SCREEN_H
 #define UI_SCREEN_H

@@ -1,6 +1,6 @@
 /*
- * state.h - what the screen knows: shared by the files that make it up (ui.c the contract, input.c keys, commands.c what they
- * do, draw.c the picture, panels.c, editor.c, plain.c). Nothing outside this room includes it.
+ * state.h - what the screen knows: shared by the files that make it up (ui.c the contract, input.c keys, commands.c
+ * what they do, draw.c the picture, panels.c, editor.c, plain.c). Nothing outside this room includes it.
  */
 #ifndef UI_STATE_H
 #define UI_STATE_H

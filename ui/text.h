@@ -3,8 +3,8 @@
  *
  * Text comes in two kinds. Raw text is what was typed, pasted or generated: any bytes. Clean text is a copy made for
  * drawing: valid UTF-8 in which every code point has a width the terminal and wcwidth agree on, and nothing that a
- * terminal would obey. Widths come from wcwidth alone, because ncurses lays its cells out with it: the locale must be a
- * UTF-8 one.
+ * terminal would obey. Widths come from wcwidth alone, because ncurses lays its cells out with it: the locale must be
+ * a UTF-8 one.
  */
 #ifndef UI_TEXT_H
 #define UI_TEXT_H
@@ -24,9 +24,9 @@ struct cleaned {
 };
 
 /* Makes the clean copy: C0 controls become their pictures (ESC is U+241B), C1 and unprintables U+FFFD; ZWJ, variation
- * selectors, skin tones and invisible formatting (with it the direction overrides) are dropped; tabs become spaces to the
- * next multiple of 4; CR LF and the Unicode separators become a newline; a mark without a base gets a dotted circle, and
- * more marks than a curses cell holds are dropped. */
+ * selectors, skin tones and invisible formatting (with it the direction overrides) are dropped; tabs become spaces to
+ * the next multiple of 4; CR LF and the Unicode separators become a newline; a mark without a base gets a dotted
+ * circle, and more marks than a curses cell holds are dropped. */
 void text_clean(const char *s, size_t n, struct cleaned *out);
 void cleaned_free(struct cleaned *c);
 

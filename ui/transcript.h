@@ -1,10 +1,10 @@
 /*
  * transcript.h - the entries of the conversation, laid out for a width, and the part of them in view. No curses.
  *
- * Rows: each entry is a header (a notice has none), its text indented by TRANSCRIPT_INDENT or a row that waits for it, maybe a
- * footnote, and an empty row. Layout is done when
- * a row is first asked for and kept until text or width change; of a growing entry only the open block is done again.
- * The view follows the tail, or stays with the text at its top, whatever arrives and however the size changes.
+ * Rows: each entry is a header (a notice has none), its text indented by TRANSCRIPT_INDENT or a row that waits for
+ * it, maybe a footnote, and an empty row. Layout is done when a row is first asked for and kept until text or width
+ * change; of a growing entry only the open block is done again. The view follows the tail, or stays with the text at
+ * its top, whatever arrives and however the size changes.
  */
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
@@ -95,8 +95,8 @@ void transcript_end(struct transcript *t); /* follow again */
 void transcript_previous(struct transcript *t,
                          int direction); /* to the header of the entry before (-1) or after (1) */
 
-/* Highlights a text and moves to its last match, or to the next older (-1) or newer (1) one. Returns how many there are; `at`
- * (may be NULL) gets the number of the present one from 1. */
+/* Highlights a text and moves to its last match, or to the next older (-1) or newer (1) one. Returns how many there
+ * are; `at` (may be NULL) gets the number of the present one from 1. */
 size_t transcript_find(struct transcript *t, const char *needle, int direction, size_t *at);
 void transcript_find_clear(struct transcript *t);
 

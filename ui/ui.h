@@ -23,7 +23,8 @@ struct ui;
 /* ---- life ---- */
 
 /* Takes the terminal. NULL and err where there is none, or it is unknown to terminfo. From here to ui_close the
- * terminal is restored on exit, on fatal signals and on SIGTERM/SIGHUP (which arrive as UI_QUIT). */
+ * terminal is restored on exit, on fatal signals and on SIGTERM/SIGHUP (which arrive as UI_QUIT). A thread that blocks
+ * SIGSEGV, SIGBUS, SIGFPE or SIGILL and then faults ends the program without that. */
 struct ui *ui_open(char *err, size_t cap);
 void ui_close(struct ui *ui); /* gives the terminal back as it was; NULL is fine */
 
@@ -33,6 +34,9 @@ void ui_read(struct ui *ui);
 void ui_draw(struct ui *ui);
 
 /* ---- what the person wants ---- */
+
+/* From UI_SEND and UI_REGENERATE on the screen shows an answer to come, until one is appended to or finished, or a status
+ * given after the event was taken says UI_IDLE. */
 
 enum ui_event_type {
     UI_SEND,       /* text: a message */
@@ -66,7 +70,7 @@ enum ui_role { UI_PERSON, UI_MODEL_ANSWER, UI_NOTICE };
 void ui_show_conversation(struct ui *ui, int64_t id, const char *title);
 void ui_set_title(struct ui *ui, const char *title);
 
-/* Adds an entry at the end. id is the caller's (0 for notices); time_ms since 1970, 0 = none. */
+/* Adds an entry at the end, whole if it has text, until it is appended to. id is the caller's (0 for notices); time_ms since 1970, 0 = none. */
 void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size_t len, int64_t time_ms);
 /* Grows the last entry of that id by a piece (whole UTF-8 sequences). */
 void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len);
