@@ -1,7 +1,6 @@
 """A real terminal for the tests: a program on a pty, its output on a pyte screen."""
 import fcntl
 import os
-import pty
 import select
 import signal
 import struct
@@ -17,16 +16,56 @@ KEYS = {
 }
 
 
+class Stream(pyte.ByteStream):
+    """pyte lacks three sequences ncurses uses on every xterm: SU, SD and REP."""
+    csi = dict(pyte.ByteStream.csi, S="scroll_up", T="scroll_down", b="repeat")
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down", "repeat"}
+
+
+class Screen(pyte.Screen):
+    """Carries them out."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.last_drawn = " "
+
+    def draw(self, data):
+        super().draw(data)
+        self.last_drawn = data[-1:] or self.last_drawn
+
+    def repeat(self, count=1):
+        self.draw(self.last_drawn * (count or 1))
+
+    def _scroll(self, count, forward):
+        x, y = self.cursor.x, self.cursor.y
+        margins = self.margins or pyte.screens.Margins(0, self.lines - 1)
+        self.cursor.y = margins.bottom if forward else margins.top
+        for _ in range(count or 1):
+            self.index() if forward else self.reverse_index()
+        self.cursor.x, self.cursor.y = x, y
+
+    def scroll_up(self, count=1):
+        self._scroll(count, True)
+
+    def scroll_down(self, count=1):
+        self._scroll(count, False)
+
+
 class Terminal:
     """Runs argv in a terminal of columns x lines. Everything it wrote is in self.raw, the picture on self.screen."""
 
     def __init__(self, argv, columns=100, lines=30, env=None):
-        self.screen = pyte.Screen(columns, lines)
-        self.stream = pyte.ByteStream(self.screen)
+        self.screen = Screen(columns, lines)
+        self.stream = Stream(self.screen)
         self.raw = b""
-        self.pid, self.fd = pty.fork()
+        self.fd, terminal = os.openpty()
+        self.before = self.attributes()
+        self.pid = os.fork()
         if self.pid == 0:
+            os.close(self.fd)
+            os.login_tty(terminal)
             os.execvpe(argv[0], argv, {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
+        os.close(terminal)
         self.status = None
         self.resize(columns, lines)
 
@@ -47,7 +86,6 @@ class Terminal:
             if not data:
                 return False
             self.raw += data
-            # pyte knows no private-mode forms of these (xterm's key and colour queries): they draw nothing.
             self.stream.feed(data)
         return True
 

@@ -14,8 +14,6 @@ import tempfile
 import time
 import unittest
 
-import pyte
-
 from terminal import Terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -41,41 +39,6 @@ def build_demo():
     return out
 
 
-class Stream(pyte.ByteStream):
-    """pyte lacks three sequences ncurses uses on every xterm: SU, SD and REP."""
-    csi = dict(pyte.ByteStream.csi, S="scroll_up", T="scroll_down", b="repeat")
-    events = pyte.ByteStream.events | {"scroll_up", "scroll_down", "repeat"}
-
-
-class Screen(pyte.Screen):
-    """Carries them out."""
-
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.last_drawn = " "
-
-    def draw(self, data):
-        super().draw(data)
-        self.last_drawn = data[-1:] or self.last_drawn
-
-    def repeat(self, count=1):
-        self.draw(self.last_drawn * (count or 1))
-
-    def _scroll(self, count, forward):
-        x, y = self.cursor.x, self.cursor.y
-        margins = self.margins or pyte.screens.Margins(0, self.lines - 1)
-        self.cursor.y = margins.bottom if forward else margins.top
-        for _ in range(count or 1):
-            self.index() if forward else self.reverse_index()
-        self.cursor.x, self.cursor.y = x, y
-
-    def scroll_up(self, count=1):
-        self._scroll(count, True)
-
-    def scroll_down(self, count=1):
-        self._scroll(count, False)
-
-
 class Ui(Terminal):
     """The demo in a terminal; what the person wanted is in events()."""
 
@@ -86,9 +49,6 @@ class Ui(Terminal):
         self.log = os.path.join(scratch, f"events-{Ui.count}")
         super().__init__([demo], columns, lines, {"UI_DEMO_LOG": self.log, "UI_DEMO_DELAY": "5", "TMPDIR": scratch,
                                                   "HOME": scratch, "CHINWAG_PLAIN": "", **env})
-        self.screen = Screen(columns, lines)
-        self.stream = Stream(self.screen)
-        self.before = self.attributes()
 
     def events(self):
         try:
