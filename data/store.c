@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
 #define RETRY_MS 1000
 
 struct store {
@@ -323,6 +325,9 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
 
     sigset_t all, before; /* the thread inherits the mask: no signal is ever handled there */
     sigfillset(&all);
+    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&s->thread, NULL, run, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -26,6 +26,8 @@
 #include <unistd.h>
 #endif
 
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
 /* Bounds of the time spun for. It is halved when spinning was in vain, because then somebody else wants the cores and
  * would only be kept from finishing, and doubled when it was not. The upper one is longer than the pause between tokens. */
 #define SPIN_MAX_NS 100000
@@ -202,6 +204,9 @@ struct pool *pool_open(int threads)
     pool->threads = xcalloc((size_t)threads, sizeof *pool->threads);
     sigset_t all, before;
     sigfillset(&all);
+    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int made = 1;
     for (; made < threads; made++) {

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
 #define PROGRESS_MS 50.0
 
 /* ---- commands ---- */
@@ -348,6 +350,9 @@ struct worker *worker_open(const struct worker_options *options, void (*notify)(
 
     sigset_t all, before; /* the engine's threads are started by this one and inherit its mask */
     sigfillset(&all);
+    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&w->thread, NULL, run, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,6 +1,8 @@
 """The real program with the real model in a real terminal: what a person does, and what they must see."""
+import ctypes
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -127,6 +129,17 @@ class Chat(unittest.TestCase):
         self.assertGreater(third[0], second[0], "the prompt holds the turns before the restart")
         self.assertEqual(third[0], third[1], "all of it evaluated anew")
         print(f"figure: the second turn evaluated {second[1]} of {second[0]} tokens; after a restart {third[1]} of {third[0]}")
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the number of the tgkill system call is that of x86-64")
+    def test_a_fault_in_any_thread_gives_the_terminal_back(self):
+        t = self.start()
+        t.wait("SmolLM2")
+        last = max(int(tid) for tid in os.listdir(f"/proc/{t.pid}/task"))
+        self.assertNotEqual(last, t.pid)
+        ctypes.CDLL(None).syscall(234, t.pid, last, signal.SIGSEGV)  # tgkill
+        self.assertEqual(t.end(), -signal.SIGSEGV)
+        self.assertIn(b"\x1b[?1049l", t.raw)
+        self.assertEqual(t.attributes(), t.before)
 
     def test_chinese_lines_up(self):
         t = self.start("-n", "8")
