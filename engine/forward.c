@@ -21,7 +21,8 @@
 #include <string.h>
 
 #define FEW_TOKENS 4 /* up to here the weights' bytes bound a product: rows are split evenly, in one piece */
-#define BLOCK_MACS (128 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds */
+#define BLOCK_MACS (128 << 20) /* multiplications between two looks at the cancel flag: a few milliseconds, */
+#define SLOW_MACS (8 << 20)    /* also where matrices are not packed: floats, plain C */
 #define FETCH_BYTES (64 << 10) /* of the next weights, while waiting: fits the second-level cache of any CPU */
 #define PHASES_PER_LAYER 8     /* at most, with a counter each */
 
@@ -65,11 +66,11 @@ static void share_rows(const struct walk *t, const struct product *products, int
 }
 
 /* Rows of a block handed out when many tokens are multiplied: small enough to balance and to stop, aligned. */
-static int block_rows(const struct walk *t, const struct activations *a, int rows, int cols)
+static int block_rows(const struct walk *t, const struct activations *a, const struct matrix *w)
 {
     int align = t->m->matmul->row_align;
-    int64_t most = BLOCK_MACS / ((int64_t)cols * a->n);
-    int64_t fair = (rows + t->members - 1) / t->members;
+    int64_t most = (w->packed ? BLOCK_MACS : SLOW_MACS) / ((int64_t)w->cols * a->n);
+    int64_t fair = (w->rows + t->members - 1) / t->members;
     int64_t n = most < fair ? most : fair;
     n = (n + align - 1) / align * align;
     return n < align ? align : (int)n;
@@ -93,7 +94,7 @@ static void multiply_all(struct walk *t, const struct activations *a, const stru
     }
     int pieces = 0, size[3], count[3];
     for (int k = 0; k < n_products; k++) {
-        size[k] = block_rows(t, a, products[k].w->rows, products[k].w->cols);
+        size[k] = block_rows(t, a, products[k].w);
         count[k] = (products[k].w->rows + size[k] - 1) / size[k];
         pieces += count[k];
     }
@@ -149,7 +150,7 @@ static void multiply_gated(struct walk *t, const struct activations *a, const st
         gate_rows(t, a, pair, row0, row1);
         return;
     }
-    int size = block_rows(t, a, w->rows, w->cols), pieces = (w->rows + size - 1) / size;
+    int size = block_rows(t, a, w), pieces = (w->rows + size - 1) / size;
     for (int i; (i = take(t, phase, pieces)) >= 0;)
         gate_rows(t, a, pair, i * size, (i + 1) * size < w->rows ? (i + 1) * size : w->rows);
 }
