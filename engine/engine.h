@@ -172,6 +172,10 @@ struct engine_sampling {                       /* read afresh for every token */
 struct engine_sampling engine_default_sampling(const engine_model *model);
 void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from the operating system */
 
+/* Lookup decoding: where the context repeats itself, several tokens are evaluated at once on a guess. On by default. What is
+ * sampled is bit for bit the same without; only the time differs. */
+void engine_session_set_lookup(engine_session *session, bool lookup);
+
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and
  * ENGINE_END (an end token is not appended). */
 enum engine_status engine_session_next(engine_session *session, const struct engine_sampling *sampling, int32_t *id,
@@ -198,6 +202,8 @@ struct engine_stats {     /* since the last engine_session_prompt */
     double first_token_ms; /* from the call of engine_session_prompt to the first sampled token; 0 before */
     double decode_ms;      /* from the first sampled token to the last */
     int context_tokens;    /* tokens in the context now */
+    int drafted_tokens;    /* evaluated on a guess (engine_session_set_lookup) */
+    int accepted_tokens;   /* of these, sampled */
 };
 struct engine_stats engine_session_stats(const engine_session *session);
 

@@ -59,6 +59,11 @@ uint64_t engine_kv_bytes(const engine_model *model, int n_ctx)
     return kv_bytes(&s);
 }
 
+static size_t rows_bytes(const engine_model *model)
+{
+    return (1 + LOOKUP_MAX) * (size_t)model->info.n_vocab * sizeof(float);
+}
+
 engine_session *engine_session_open(const engine_model *model, const struct engine_session_options *options,
                                     char *err, size_t cap)
 {
@@ -71,14 +76,15 @@ engine_session *engine_session_open(const engine_model *model, const struct engi
     s->model = model;
     s->n_ctx = shape.n_ctx;
     s->chunk = shape.chunk;
-    s->logits = memory_map((size_t)model->info.n_vocab * sizeof *s->logits);
-    s->forward = s->logits ? forward_open(model, &shape, options->threads, err, cap) : NULL;
+    s->rows = s->logits = memory_map(rows_bytes(model));
+    s->forward = s->rows ? forward_open(model, &shape, options->threads, err, cap) : NULL;
     if (!s->forward) {
-        if (!s->logits)
-            snprintf(err, cap, "no memory for %zu bytes of logits", (size_t)model->info.n_vocab * sizeof *s->logits);
+        if (!s->rows)
+            snprintf(err, cap, "no memory for %zu bytes of logits", rows_bytes(model));
         engine_session_close(s);
         return NULL;
     }
+    engine_session_set_lookup(s, true);
     s->sampler = sampler_open(model->info.n_vocab, model->vector);
     engine_session_seed(s, 0);
     return s;
@@ -91,7 +97,8 @@ void engine_session_close(engine_session *s)
     forward_close(s->forward);
     sampler_close(s->sampler);
     engine_tokens_free(&s->tokens);
-    memory_unmap(s->logits, (size_t)s->model->info.n_vocab * sizeof *s->logits);
+    lookup_close(s->lookup);
+    memory_unmap(s->rows, rows_bytes(s->model));
     free(s);
 }
 
@@ -108,6 +115,15 @@ int engine_session_threads(const engine_session *s)
 void engine_session_set_threads(engine_session *s, int threads)
 {
     forward_set_threads(s->forward, threads); /* where it fails the old team goes on */
+}
+
+void engine_session_set_lookup(engine_session *s, bool lookup)
+{
+    bool wanted = lookup && !kv_rings(forward_kv(s->forward));
+    if (wanted == (s->lookup != NULL))
+        return;
+    lookup_close(s->lookup);
+    s->lookup = wanted ? lookup_open(s->n_ctx) : NULL;
 }
 
 void engine_session_cancel(engine_session *s, bool cancel)
@@ -136,16 +152,28 @@ static void keep_evaluated(engine_session *s, size_t n)
         s->high = 0;
 }
 
+/* The context becomes its first n tokens. */
+static void keep_tokens(engine_session *s, size_t n)
+{
+    s->tokens.n = n;
+    s->draft.n = s->draft.used = 0;
+    if (s->lookup)
+        lookup_truncate(s->lookup, n);
+}
+
 /* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last only. */
 static enum engine_status evaluate(engine_session *s, float *rows,
                                    void (*progress)(void *ctx, size_t done, size_t total), void *ctx)
 {
     size_t n_vocab = (size_t)s->model->info.n_vocab, first = s->n_evaluated, total = s->tokens.n;
+    if (first < total)
+        s->logits = s->rows;
     while (s->n_evaluated < total) {
         size_t n = total - s->n_evaluated < (size_t)s->chunk ? total - s->n_evaluated : (size_t)s->chunk;
         bool last = s->n_evaluated + n == total;
         float *out = rows ? rows + (s->n_evaluated - first) * n_vocab : s->logits;
         s->logits_of = 0;
+        s->draft.n = s->draft.used = 0;
         s->high = s->high > s->n_evaluated + n ? s->high : s->n_evaluated + n;
         if (!forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n, (int)s->n_evaluated, out,
                          rows ? (int)n : last, &s->cancel))
@@ -184,7 +212,7 @@ enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, 
     while (common < n && common < s->tokens.n && s->tokens.ids[common] == ids[common])
         common++;
     bool current = s->logits_of == n && common == n;
-    s->tokens.n = common;
+    keep_tokens(s, common);
     keep_evaluated(s, common);
     engine_tokens_append(&s->tokens, ids + common, n - common);
     if (!current)
@@ -194,7 +222,7 @@ enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, 
     size_t cached = s->n_evaluated;
     enum engine_status status = bring_current(s, progress, ctx);
     if (status != ENGINE_OK)
-        s->tokens.n = s->n_evaluated; /* what the person reads in the statistics is what the cache holds */
+        keep_tokens(s, s->n_evaluated); /* what the person reads in the statistics is what the cache holds */
     s->prompt_start = start;
     s->first_token = 0;
     s->stats = (struct engine_stats){
@@ -225,7 +253,7 @@ enum engine_status engine_session_eval(engine_session *s, const int32_t *ids, si
     engine_tokens_append(&s->tokens, ids, n);
     enum engine_status status = evaluate(s, logits, NULL, NULL);
     if (status != ENGINE_OK)
-        s->tokens.n = s->n_evaluated > before ? s->n_evaluated : before;
+        keep_tokens(s, s->n_evaluated > before ? s->n_evaluated : before);
     return status;
 }
 
@@ -233,7 +261,7 @@ void engine_session_truncate(engine_session *s, size_t n)
 {
     if (n >= s->tokens.n)
         return;
-    s->tokens.n = n;
+    keep_tokens(s, n);
     keep_evaluated(s, n);
     if (s->logits_of != n)
         s->logits_of = 0;
@@ -261,6 +289,62 @@ void engine_session_seed(engine_session *s, uint64_t seed)
     sampler_seed(s->sampler, seed);
 }
 
+static bool ends(const void *tokenizer, int32_t id)
+{
+    return tokenizer_is_end(tokenizer, id);
+}
+
+/* Evaluates the last token of the context and, where it pays, tokens that will probably follow it. They are not part of the
+ * context, and the cache forgets them by being overwritten. */
+static enum engine_status evaluate_ahead(engine_session *s)
+{
+    size_t n = s->tokens.n;
+    int32_t batch[1 + LOOKUP_MAX];
+    /* The last row of use is that of n_ctx - 1 tokens. */
+    int room = s->n_ctx - 1 - (int)n, most = room < s->chunk - 1 ? room : s->chunk - 1;
+    lookup_follow(s->lookup, s->tokens.ids, n);
+    int k = lookup_draft(s->lookup, most, ends, s->model->tokenizer, batch + 1);
+    double start = now_ms();
+    if (k == 0) {
+        enum engine_status status = evaluate(s, NULL, NULL, NULL);
+        if (status == ENGINE_OK)
+            lookup_measured(s->lookup, 1, now_ms() - start);
+        return status;
+    }
+    batch[0] = s->tokens.ids[n - 1];
+    s->logits = s->rows;
+    s->logits_of = 0;
+    s->high = s->high > n + (size_t)k ? s->high : n + (size_t)k;
+    if (!forward_run(s->forward, batch, 1 + k, (int)n - 1, s->rows, 1 + k, &s->cancel))
+        return ENGINE_CANCELLED;
+    lookup_measured(s->lookup, 1 + k, now_ms() - start);
+    s->n_evaluated = s->logits_of = n;
+    memcpy(s->draft.ids, batch + 1, (size_t)k * sizeof *batch);
+    s->draft.n = k;
+    s->draft.used = 0;
+    s->stats.drafted_tokens += k;
+    return ENGINE_OK;
+}
+
+/* Appends what was sampled. Where a draft said the same, it is evaluated already. */
+static void append(engine_session *s, int32_t id)
+{
+    engine_tokens_push(&s->tokens, id);
+    bool drafted = s->draft.used < s->draft.n && s->draft.ids[s->draft.used] == id;
+    if (drafted) {
+        s->draft.used++;
+        s->stats.accepted_tokens++;
+        s->n_evaluated = s->logits_of = s->tokens.n;
+        s->logits += s->model->info.n_vocab;
+    } else {
+        s->draft.n = s->draft.used = 0;
+    }
+    if (s->lookup) {
+        lookup_follow(s->lookup, s->tokens.ids, s->tokens.n - 1);
+        lookup_sampled(s->lookup, id, drafted);
+    }
+}
+
 static bool never_penalized(const void *tokenizer, int32_t id)
 {
     return tokenizer_is_control(tokenizer, id);
@@ -275,7 +359,10 @@ enum engine_status engine_session_next(engine_session *s, const struct engine_sa
     }
     if (s->tokens.n >= (size_t)s->n_ctx)
         return ENGINE_FULL;
-    enum engine_status status = bring_current(s, NULL, NULL);
+    bool ahead = s->lookup && s->logits_of != s->tokens.n && s->n_evaluated + 1 == s->tokens.n;
+    enum engine_status status = ahead ? evaluate_ahead(s) : bring_current(s, NULL, NULL);
+    if (status == ENGINE_OK && s->draft.used > 0 && atomic_load_explicit(&s->cancel, memory_order_relaxed))
+        status = ENGINE_CANCELLED; /* as if it had yet to be evaluated */
     if (status != ENGINE_OK)
         return status;
     *id = sampler_draw(s->sampler, sampling, s->logits, s->tokens.ids, s->tokens.n, never_penalized,
@@ -293,7 +380,7 @@ enum engine_status engine_session_next(engine_session *s, const struct engine_sa
     if (tokenizer_is_end(s->model->tokenizer, *id))
         return ENGINE_END;
     s->stats.generated_tokens++;
-    engine_tokens_push(&s->tokens, *id);
+    append(s, *id);
     return ENGINE_OK;
 }
 
