@@ -23,7 +23,7 @@
 static const struct {
     int from;
     double rate;
-} classes[] = {{3, .3}, {4, .5}, {5, .6}, {7, .7}, {10, .8}, {16, .9}, {24, .95}};
+} classes[] = {{3, .2}, {4, .35}, {5, .5}, {7, .6}, {10, .75}, {16, .85}, {24, .95}};
 #define N_CLASSES ((int)(sizeof classes / sizeof *classes))
 #define PRIOR_WEIGHT 6.0 /* predictions the rates above count for */
 
