@@ -23,6 +23,9 @@ MODEL_SHA256 := b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 MODELS := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/chinwag/models
 MODEL := $(MODELS)/$(MODEL_FILE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Werror
+ifdef SANITIZE # e.g. address,undefined or thread; gcc then warns of loop pragmas it cannot follow
+CFLAGS := -O1 -g -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -Wno-error
+endif
 CFLAGS ?= -O3 -g
 # -ffp-contract=off: the order and rounding of float operations are part of the engine's contract (engine/matmul.h).
 ALL_CFLAGS = -std=gnu17 $(WARNINGS) -D_GNU_SOURCE -DCHINWAG_VERSION='"$(VERSION)"' -pthread -ffp-contract=off \
@@ -169,6 +172,13 @@ $(BUILD)/tests/bench/%: tests/bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
+
+# The program under the sanitizers, for tests/e2e/test_sanitizers.py.
+.PHONY: sanitized
+sanitized:
+	@$(MAKE) --no-print-directory -j$(JOBS) SANITIZE=address,undefined BUILD=$(BUILD)/asan PROGRAM=$(BUILD)/asan/chinwag
+	@$(MAKE) --no-print-directory -j$(JOBS) SANITIZE=thread BUILD=$(BUILD)/tsan PROGRAM=$(BUILD)/tsan/chinwag \
+		$(BUILD)/tsan/chinwag $(BUILD)/tsan/tests/unit/src/test_worker
 
 # The program for 64-bit ARM, for the tests of its kernels under qemu; the libraries come from Debian's arm64.
 ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm64 libsqlite3-dev:arm64 \
