@@ -111,6 +111,18 @@ static bool is(struct gguf_string s, const char *literal)
     return s.n == strlen(literal) && memcmp(s.s, literal, s.n) == 0;
 }
 
+#define SHOWN_MAX 64
+
+/* The beginning of a file's text as it may be shown: one line, nothing a terminal would obey. */
+static const char *shown(struct gguf_string s, char buffer[static SHOWN_MAX])
+{
+    size_t n = s.n < SHOWN_MAX - 1 ? s.n : SHOWN_MAX - 1;
+    for (size_t i = 0; i < n; i++)
+        buffer[i] = (unsigned char)s.s[i] >= ' ' && s.s[i] != 127 ? s.s[i] : ' ';
+    buffer[n] = '\0';
+    return buffer;
+}
+
 /* The key "<architecture>.<name>". */
 static const char *key_of(const struct loader *l, const char *name, char buffer[static 128])
 {
@@ -151,8 +163,8 @@ static bool find_architecture(struct loader *l)
             l->architecture = &architectures[i];
             return true;
         }
-    int n = snprintf(l->err, l->cap, "%s: the architecture \"%.*s\" is not supported; these are:", l->m->path_name,
-                     name.n < 40 ? (int)name.n : 40, name.s);
+    int n = snprintf(l->err, l->cap, "%s: the architecture \"%s\" is not supported; these are:", l->m->path_name,
+                     shown(name, (char[SHOWN_MAX]){0}));
     for (size_t i = 0; i < N_ARCHITECTURES && n > 0 && (size_t)n < l->cap; i++)
         n += snprintf(l->err + n, l->cap - (size_t)n, "%s %s", i ? "," : "", architectures[i].name);
     return false;
@@ -223,8 +235,8 @@ static bool rope_divisor(struct loader *l, double *divisor)
     if (is(type, "none"))
         return true;
     if (!is(type, "linear"))
-        return fail(l, "%s: rope scaling of type \"%.*s\" (%s) is not supported", l->m->path_name,
-                    type.n < 40 ? (int)type.n : 40, type.s, key);
+        return fail(l, "%s: rope scaling of type \"%s\" (%s) is not supported", l->m->path_name,
+                    shown(type, (char[SHOWN_MAX]){0}), key);
     double factor = 0;
     if (!get_float(l, "rope.scaling.factor", false, &factor))
         return false;
@@ -393,8 +405,8 @@ static bool read_tensors(struct loader *l)
     for (size_t i = 0; i < gguf_n_tensors(m->file); i++) {
         struct gguf_string name = gguf_tensor_at(m->file, i)->name;
         if (!tensor_is_known(l, name))
-            return fail(l, "%s: the tensor %.*s has no place in the architecture %s as it is known here",
-                        m->path_name, name.n < 64 ? (int)name.n : 64, name.s, l->architecture->name);
+            return fail(l, "%s: the tensor %s has no place in the architecture %s as it is known here", m->path_name,
+                        shown(name, (char[SHOWN_MAX]){0}), l->architecture->name);
     }
     if (!read_matrix(l, "token_embd.weight", (uint64_t)n_vocab, l->size[EMBD], &m->embedding))
         return false;
@@ -575,6 +587,9 @@ static void read_name(struct engine_model *m, const char *path)
         m->name = xstrndup(name.s, name.n);
     else
         m->name = file_name(path, true);
+    for (char *c = m->name; *c; c++) /* shown in a terminal */
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' ';
     m->info.name = m->name;
 }
 

@@ -110,6 +110,14 @@ static void an_unknown_architecture_is_named_with_the_known_ones(void **state)
             "\"mamba\" is not supported; these are: llama, qwen2, qwen3");
 }
 
+/* The chat template's key becomes that of the scaling type, which is as long; its text is then the type. */
+static void rope_scaling_of_an_unknown_kind_is_refused_by_name(void **state)
+{
+    (void)state;
+    refuses(QWEN2, "tokenizer.chat_template", 0, "qwen2.rope.scaling.type", 23,
+            "(qwen2.rope.scaling.type) is not supported");
+}
+
 static void a_key_that_is_missing_is_named(void **state)
 {
     (void)state;
@@ -157,6 +165,15 @@ static void the_model_tells_what_it_is(void **state)
     assert_true(i->tensor_bytes < i->file_bytes && i->load_ms > 0 && i->vocab_ms > 0 && i->vocab_ms < i->load_ms);
     /* two layers, K and V, two heads of 64 halves, 100 tokens rounded up to tiles of 64 */
     assert_int_equal(engine_kv_bytes(m, 100), 2ull * 2 * 2 * 64 * 2 * 128);
+    engine_model_close(m);
+}
+
+static void a_name_cannot_command_the_terminal(void **state)
+{
+    (void)state;
+    engine_model *m = open_changed(QWEN3, "random weights, qwen3", 7, "\x1b[2J\n", 5);
+    assert_non_null(m);
+    assert_string_equal(engine_model_info(m)->name, "random  [2J ts, qwen3 nano");
     engine_model_close(m);
 }
 
@@ -233,9 +250,11 @@ int main(void)
         cmocka_unit_test(a_tensor_of_another_shape_is_named),
         cmocka_unit_test(a_shape_that_cannot_be_is_refused),
         cmocka_unit_test(an_unknown_architecture_is_named_with_the_known_ones),
+        cmocka_unit_test(rope_scaling_of_an_unknown_kind_is_refused_by_name),
         cmocka_unit_test(a_key_that_is_missing_is_named),
         cmocka_unit_test(a_vocabulary_alone_serves_as_one),
         cmocka_unit_test(the_model_tells_what_it_is),
+        cmocka_unit_test(a_name_cannot_command_the_terminal),
         cmocka_unit_test(loading_shows_its_progress_and_can_be_given_up),
         cmocka_unit_test(a_kernel_set_is_forced_by_name),
         cmocka_unit_test(the_ways_of_loading_give_the_same_logits),
