@@ -36,6 +36,8 @@ static struct job *job_copy(const struct worker_job *from)
 
 static void command_free(struct command *c)
 {
+    if (!c)
+        return;
     if (c->job) {
         for (size_t i = 0; i < c->job->n_messages; i++)
             free(c->job->messages[i].text);
@@ -48,21 +50,40 @@ static void command_free(struct command *c)
     free(c);
 }
 
-static void give(struct worker *w, enum command_type type, struct job *job, const char *path)
+/* For idle time: gives way to whatever comes. */
+static bool is_for_idle_time(const struct command *c)
 {
-    struct command *c = mem_new(1, sizeof *c);
-    *c = (struct command){.type = type, .job = job, .path = mem_string(path)};
-    pthread_mutex_lock(&w->lock);
-    c->stops = w->stops;
+    return c->type == COMMAND_COMPACT || c->type == COMMAND_PREPARE;
+}
+
+static void enqueue(struct worker *w, struct command *c)
+{
     if (w->last_command)
         w->last_command->next = c;
     else
         w->commands = c;
     w->last_command = c;
-    if (w->running && w->running->type == COMMAND_COMPACT && w->session)
+    if (w->running && is_for_idle_time(w->running) && w->session)
         engine_session_cancel(w->session, true);
+}
+
+/* A guess waits beside the queue. It does not cancel the one before, whose beginning it most likely shares: that one looks for it
+ * itself, now and then. */
+static void give(struct worker *w, enum command_type type, struct job *job, const char *path)
+{
+    struct command *c = mem_new(1, sizeof *c);
+    *c = (struct command){.type = type, .job = job, .path = mem_string(path)};
+    if (job)
+        job->given_ms = clock_ms();
+    pthread_mutex_lock(&w->lock);
+    struct command *dropped = w->guess;
+    c->stops = w->stops;
+    w->guess = type == COMMAND_PREPARE ? c : NULL;
+    if (type != COMMAND_PREPARE)
+        enqueue(w, c);
     pthread_cond_signal(&w->commanded);
     pthread_mutex_unlock(&w->lock);
+    command_free(dropped);
 }
 
 /* The next command; NULL when the worker is being closed. From here to the next call it is the one that worker_stop means: the
@@ -71,11 +92,14 @@ static struct command *next_command(struct worker *w, bool *stale)
 {
     pthread_mutex_lock(&w->lock);
     w->running = NULL;
-    while (!w->commands && !w->closing)
+    while (!w->commands && !w->guess && !w->closing)
         pthread_cond_wait(&w->commanded, &w->lock);
-    struct command *c = w->closing ? NULL : w->commands;
+    struct command *c = w->closing ? NULL : w->commands ? w->commands : w->guess;
     if (c) {
-        w->commands = c->next;
+        if (c == w->guess)
+            w->guess = NULL;
+        else
+            w->commands = c->next;
         if (!w->commands)
             w->last_command = NULL;
         bool overtaken = c->type == COMMAND_COMPACT && w->commands;
@@ -93,7 +117,7 @@ bool worker_interrupted(struct worker *w)
     pthread_mutex_lock(&w->lock);
     const struct command *c = w->running;
     bool interrupted = w->closing || (c && c->type != COMMAND_LOAD && c->stops != w->stops) ||
-                       (c && c->type == COMMAND_COMPACT && w->commands);
+                       (c && is_for_idle_time(c) && w->commands) || (c && c->type == COMMAND_PREPARE && w->guess);
     pthread_mutex_unlock(&w->lock);
     return interrupted;
 }
@@ -179,6 +203,15 @@ bool worker_progress_due(struct worker *w, bool last)
 
 /* ---- settings ---- */
 
+void worker_take_threads(struct worker *w)
+{
+    int threads = atomic_load(&w->threads);
+    if (threads == w->session_threads)
+        return;
+    w->session_threads = threads;
+    engine_session_set_threads(w->session, threads);
+}
+
 struct engine_sampling worker_sampling(struct worker *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -188,11 +221,7 @@ struct engine_sampling worker_sampling(struct worker *w)
         w->seed = sampling.seed;
         engine_session_seed(w->session, w->seed);
     }
-    int threads = atomic_load(&w->threads);
-    if (threads != w->session_threads) {
-        w->session_threads = threads;
-        engine_session_set_threads(w->session, threads);
-    }
+    worker_take_threads(w);
     return sampling;
 }
 
@@ -287,6 +316,10 @@ static void carry_out(struct worker *w, struct command *c, bool stale)
         if (!stale && w->session)
             worker_compact_idle(w, c->job);
         break;
+    case COMMAND_PREPARE:
+        if (!stale && w->session)
+            worker_read_ahead(w, c->job);
+        break;
     case COMMAND_GENERATE:
         if (stale)
             worker_answer_ended(w, c->job, WORKER_END_STOPPED, "");
@@ -373,6 +406,7 @@ void worker_close(struct worker *w)
     pthread_mutex_unlock(&w->lock);
     worker_stop(w);
     pthread_join(w->thread, NULL);
+    command_free(w->guess);
     for (struct command *c = w->commands, *next; c; c = next) {
         next = c->next;
         command_free(c);
@@ -398,6 +432,14 @@ void worker_compact(struct worker *w, const struct worker_job *job)
     give(w, COMMAND_COMPACT, copy, NULL);
 }
 
+void worker_prepare(struct worker *w, const struct worker_job *job, bool rests)
+{
+    struct job *copy = job_copy(job);
+    copy->guess = true;
+    copy->rests = rests;
+    give(w, COMMAND_PREPARE, copy, NULL);
+}
+
 void worker_load(struct worker *w, const char *model_path)
 {
     give(w, COMMAND_LOAD, NULL, model_path);
@@ -410,6 +452,14 @@ void worker_stop(struct worker *w)
     if (w->running && w->running->type != COMMAND_LOAD && w->session)
         engine_session_cancel(w->session, true);
     pthread_mutex_unlock(&w->lock);
+}
+
+bool worker_idle(struct worker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool idle = !w->running && !w->commands && !w->guess;
+    pthread_mutex_unlock(&w->lock);
+    return idle;
 }
 
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling)

@@ -50,10 +50,18 @@ void worker_stop(struct worker *w); /* the running generation or compaction and 
 /* Compacts the context after the last answer if it is past the soft limit, and evaluates what the next prompt begins with;
  * given up when another command comes. What has said WORKER_COMPACTING ends with a WORKER_DONE whose answer is 0. */
 void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens unused */
+/* A guess, while a person types: evaluates in idle time what the prompt of this job will begin with, so that worker_generate has
+ * little left to do. The last message is the person's draft as it stands ("" while there is none), its id any that is no
+ * message's. rests: nothing was typed for a moment, so it may well be sent as it is; then the rest of the prompt is evaluated too.
+ * Of lowest priority: a newer guess takes its place, any other command drops it, begun or not. No events come of it, and
+ * answers are the same, token for token, with it and without. */
+void worker_prepare(struct worker *w, const struct worker_job *job, bool rests); /* answer unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
 /* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts the
  * random numbers anew. */
+bool worker_idle(struct worker *w); /* nothing runs, nothing waits: guesses send no event at their end */
+
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);
 void worker_set_threads(struct worker *w, int threads);
 
@@ -78,8 +86,8 @@ struct worker_event { /* owned by the taker: worker_event_free */
     float progress;
     char *text;
     size_t len;
-    const char *method; /* "model", "extract" */
-    struct engine_stats stats;
+    const char *method;        /* "model", "extract" */
+    struct engine_stats stats; /* of an answer: first_token_ms counts from worker_generate */
     struct engine_sampling sampling;
     char model[96];
     int n_ctx, threads;

@@ -19,13 +19,22 @@ struct answer { /* being written */
     size_t n_whole;           /* of these, the ones whose text is whole: what the next prompt repeats */
 };
 
+/* The engine's figures; the time to the first token is the person's, who does not care what it was spent on. */
+static struct engine_stats stats_of(const struct worker *w, const struct job *job)
+{
+    struct engine_stats stats = engine_session_stats(w->session);
+    if (stats.first_token_ms > 0)
+        stats.first_token_ms += job->waited_ms;
+    return stats;
+}
+
 static void emit_progress(struct answer *a, float progress, bool always)
 {
     if (!worker_progress_due(a->w, always))
         return;
     struct queued_event *e = worker_event_new(WORKER_STARTED, a->job);
     e->event.progress = progress;
-    e->event.stats = engine_session_stats(a->w->session);
+    e->event.stats = stats_of(a->w, a->job);
     e->event.stats.prompt_tokens = (int)a->n_prompt;
     worker_emit(a->w, e);
 }
@@ -50,7 +59,7 @@ static void add_token(struct answer *a, int32_t id)
     buffer_add(&a->text, piece, n);
     struct queued_event *e = worker_event_new(WORKER_PIECE, a->job);
     e->event.text = mem_copy(piece, n);
-    e->event.stats = engine_session_stats(a->w->session);
+    e->event.stats = stats_of(a->w, a->job);
     worker_emit(a->w, e);
 }
 
@@ -83,6 +92,7 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
         a->n_prompt = prompt.n;
         worker_sampling(a->w); /* a changed number of threads counts from here on */
         emit_progress(a, 0, true);
+        a->job->waited_ms = clock_ms() - a->job->given_ms;
         switch (engine_session_prompt(a->w->session, prompt.ids, prompt.n, on_progress, a, err, cap)) {
         case ENGINE_OK: end = write_answer(a, err, cap); break;
         case ENGINE_CANCELLED: end = WORKER_END_STOPPED; break;
@@ -114,8 +124,9 @@ void worker_answer_ended(struct worker *w, const struct job *job, enum worker_en
     struct queued_event *e = worker_event_new(WORKER_DONE, job);
     e->event.end = end;
     e->event.text = mem_string(text);
-    if (w->session && end != WORKER_END_FAILED)
-        e->event.stats = engine_session_stats(w->session);
+    /* Before its prompt was begun the engine's figures are another's. */
+    if (w->session && end != WORKER_END_FAILED && (job->waited_ms > 0 || !job->answer))
+        e->event.stats = stats_of(w, job);
     worker_emit(w, e);
 }
 

@@ -150,7 +150,7 @@ void worker_compact_idle(struct worker *w, struct job *job)
     struct engine_tokens prompt = {0};
     if (!job->n_messages)
         return;
-    worker_prepare(w, job);
+    worker_freshen(w, job);
     bool begun = false;
     enum worker_end end = WORKER_END_COMPLETE;
     while (!worker_interrupted(w)) {

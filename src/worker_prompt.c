@@ -97,6 +97,11 @@ static int answer_room(const struct worker *w, const struct job *job)
     return job->max_tokens > 0 && job->max_tokens < room ? job->max_tokens : room;
 }
 
+int worker_prompt_room(const struct worker *w, const struct job *job)
+{
+    return window_tokens(w) - answer_room(w, job);
+}
+
 int worker_estimate(struct worker *w, const struct job *job, size_t n)
 {
     int sum = FRAME + w->message_overhead * (int)(n + 1);
@@ -244,7 +249,7 @@ static void cut_system(struct worker *w, struct job *job)
         return;
     free(job->system);
     job->system = cut;
-    if (w->noticed_system == job->conversation)
+    if (job->guess || w->noticed_system == job->conversation)
         return;
     w->noticed_system = job->conversation;
     worker_notice(
@@ -279,7 +284,7 @@ static void take_newest_summary(struct worker *w, struct job *job)
     }
 }
 
-void worker_prepare(struct worker *w, struct job *job)
+void worker_freshen(struct worker *w, struct job *job)
 {
     take_newest_summary(w, job);
     if (job->summary && !job->summary[strspn(job->summary, " \n\t")]) {
@@ -310,7 +315,7 @@ static bool cut_last_message(struct worker *w, struct job *job, struct engine_to
                              size_t cap)
 {
     const struct job_message *m = tail_message(job, worker_job_tail(job) - 1);
-    int room = window_tokens(w) - answer_room(w, job), least = window_tokens(w) / 16;
+    int room = worker_prompt_room(w, job), least = window_tokens(w) / 16;
     for (int i = 0; i < TRIES && n > room; i++) {
         int max = known(w, m)->n_tokens - (n - room);
         if (max < least)
@@ -332,7 +337,7 @@ enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out
         snprintf(err, cap, "There is no message to answer.");
         return FIT_FAILED;
     }
-    worker_prepare(w, job);
+    worker_freshen(w, job);
     for (;;) {
         int n;
         if (!render_or_estimate(w, job, out, &n, err, cap))

@@ -5,6 +5,7 @@
  *   worker_answer.c   a job to generate: prompt, tokens, pieces
  *   worker_prompt.c   a job as tokens: rendering, counting, cutting what is too large
  *   worker_compact.c  a job's oldest turns become a summary
+ *   worker_prepare.c  a job that may come is read ahead
  *   worker_memory.c   what is known by heart of messages and conversations
  */
 #ifndef WORKER_STATE_H
@@ -29,13 +30,17 @@ struct job { /* a copy of a worker_job that compaction changes */
     struct job_message *messages; /* all that came; the first `covered` are in the summary */
     size_t n_messages, covered;
     int max_tokens;
+    bool guess;       /* for worker_prepare: nothing is said about it */
+    bool rests;       /* ... whose last message may be sent as it is */
+    double given_ms;  /* clock_ms when the command came */
+    double waited_ms; /* from then until the prompt was begun; 0 = not begun */
 };
 
-enum command_type { COMMAND_GENERATE, COMMAND_COMPACT, COMMAND_LOAD };
+enum command_type { COMMAND_GENERATE, COMMAND_COMPACT, COMMAND_PREPARE, COMMAND_LOAD };
 
 struct command {
     enum command_type type;
-    struct job *job; /* to generate or compact */
+    struct job *job; /* all but to load */
     char *path;      /* to load */
     uint64_t stops;  /* worker.stops when it was given: it is stopped if that has grown since */
     struct command *next;
@@ -57,6 +62,7 @@ struct worker {
     pthread_cond_t commanded, happened;
     clockid_t clock; /* the one `happened` waits by; never changes */
     struct command *commands, *last_command;
+    struct command *guess; /* to prepare, when there is nothing else to do; or NULL */
     struct queued_event *events, *last_event;
     const struct command *running; /* what the thread is at, or NULL */
     uint64_t stops;                /* calls of worker_stop */
@@ -84,8 +90,10 @@ void worker_emit(struct worker *w, struct queued_event *e);                     
 void worker_notice(struct worker *w, const struct job *job, const char *text);
 bool worker_progress_due(struct worker *w, bool last); /* at most 20 events a second only show progress */
 
-/* Whether the running command has been stopped, or, being a compaction, another command has come. */
+/* Whether the running command has been stopped, or, being one for idle time, another command has come. */
 bool worker_interrupted(struct worker *w);
+/* Applies a changed number of threads. */
+void worker_take_threads(struct worker *w);
 /* The settings for the next token; applies a changed seed and number of threads. */
 struct engine_sampling worker_sampling(struct worker *w);
 
@@ -110,9 +118,11 @@ int worker_summary_max(const struct worker *w); /* tokens */
 /* About how many tokens worker_render would give, without tokenizing what has been before, or is huge. */
 int worker_estimate(struct worker *w, const struct job *job, size_t n);
 /* Takes the newest summary known; shortens a summary or a system prompt that is too large for this window. */
-void worker_prepare(struct worker *w, struct job *job);
+void worker_freshen(struct worker *w, struct job *job);
 /* How many messages the plan says to summarize now (0: none), given the job's rendered length. */
 size_t worker_plan(struct worker *w, const struct job *job, size_t rendered, bool idle);
+/* Tokens a prompt may have, so that there is room for the answer. */
+int worker_prompt_room(const struct worker *w, const struct job *job);
 /* The prompt of the next answer, compacted as often as it takes. */
 enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out, char *err, size_t cap);
 
@@ -122,5 +132,10 @@ enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out
 bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle);
 /* worker_compact, on the thread. */
 void worker_compact_idle(struct worker *w, struct job *job);
+
+/* ---- worker_prepare.c ---- */
+
+/* worker_prepare, on the thread. */
+void worker_read_ahead(struct worker *w, struct job *job);
 
 #endif
