@@ -84,6 +84,7 @@ static size_t answer(engine_session *s, const struct engine_sampling *how, int32
     while (n < most && (status = next(s, how, &out[n])) == ENGINE_OK)
         n++;
     out[n] = -1 - (int32_t)status;
+    assert_true(s->n_evaluated <= s->tokens.n && s->n_evaluated + 1 >= s->tokens.n); /* none is evaluated twice */
     return n;
 }
 
@@ -365,6 +366,7 @@ static void the_window_fills_to_the_same_token(void **state)
         assert_int_equal(answer(ahead, &ways[0], got, N_ANSWER), n);
         assert_memory_equal(want, got, (n + 1) * sizeof *got);
         accepted += engine_session_stats(ahead).accepted_tokens;
+        assert_true(ahead->high <= (size_t)o.n_ctx);
         engine_session_close(ahead);
         engine_session_close(plain);
     }
@@ -439,6 +441,27 @@ static void sessions_change_with_drafts_waiting(void **state)
     engine_model_close(m);
 }
 
+static void a_context_taken_back_gives_the_same_drafts_again(void **state)
+{
+    (void)state;
+    engine_model *m = open_model(files[0]);
+    engine_session *s = open_session(m, (struct engine_session_options){.threads = 1}, ALWAYS);
+    int32_t ids[N_ANSWER + 1];
+    int accepted = 0;
+    for (int i = 0; i < 8; i++) {
+        assert_ok(prompt(s, repeating_ids, N_IDS));
+        answer(s, &ways[0], ids, N_ANSWER);
+        struct engine_stats stats = engine_session_stats(s);
+        accepted = i ? accepted : stats.accepted_tokens;
+        assert_int_equal(stats.accepted_tokens, accepted);
+        if (i % 2)
+            engine_session_truncate(s, N_IDS);
+    }
+    assert_true(accepted > N_ANSWER / 2);
+    engine_session_close(s);
+    engine_model_close(m);
+}
+
 /* ---- cancelling ------------------------------------------------------------------------------------------ */
 
 struct stopper {
@@ -494,6 +517,32 @@ static void a_stopped_answer_goes_on_as_if_it_had_not_been(void **state)
     engine_model_close(m);
 }
 
+/* A row that waits is not handed out while the flag is set, and is when it no longer is. */
+static void waiting_rows_are_not_handed_out_when_stopped(void **state)
+{
+    (void)state;
+    engine_model *m = open_model(files[0]);
+    engine_session *s = open_session(m, (struct engine_session_options){.threads = 1}, ALWAYS);
+    int32_t want[N_ANSWER + 1], got, other = -1;
+    assert_ok(prompt(s, repeating_ids, N_IDS));
+    size_t n = answer(s, &ways[0], want, N_ANSWER);
+    engine_session_truncate(s, N_IDS);
+    int waiting = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s->draft.used > 0) {
+            waiting++;
+            engine_session_cancel(s, true);
+            assert_int_equal(next(s, &ways[0], &other), ENGINE_CANCELLED);
+            engine_session_cancel(s, false);
+        }
+        assert_ok(next(s, &ways[0], &got));
+        assert_int_equal(got, want[i]);
+    }
+    assert_true(waiting > 20);
+    engine_session_close(s);
+    engine_model_close(m);
+}
+
 /* ---- rings ----------------------------------------------------------------------------------------------- */
 
 static void a_ring_is_never_written_on_a_guess(void **state)
@@ -527,7 +576,9 @@ int main(void)
         cmocka_unit_test(settings_act_on_the_next_token),
         cmocka_unit_test(the_window_fills_to_the_same_token),
         cmocka_unit_test(sessions_change_with_drafts_waiting),
+        cmocka_unit_test(a_context_taken_back_gives_the_same_drafts_again),
         cmocka_unit_test(a_stopped_answer_goes_on_as_if_it_had_not_been),
+        cmocka_unit_test(waiting_rows_are_not_handed_out_when_stopped),
         cmocka_unit_test(a_ring_is_never_written_on_a_guess),
     };
     for (int i = 0; i < N_IDS; i++) {
