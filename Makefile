@@ -73,8 +73,16 @@ $(BUILD)/libengine.a: $(LIB_OBJECTS)
 	$(call say,AR,$@)
 	$(Q)$(AR) rcs $@ $^
 
+# Objects are built anew when the compiler or its flags change.
+flags_now = $(CC) $(ALL_CFLAGS) $(DEP_CFLAGS)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(flags_now))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(flags_now))' >$@
+.PHONY: FORCE
+FORCE:
+
 set_flags = $(foreach s,$(SETS),$(if $(filter %_$(s).c,$(1)),$(FLAGS_$(s))))
-$(BUILD)/%.o: %.c Makefile
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEP_CFLAGS) $(call set_flags,$<) -MMD -MP -c -o $@ $<
@@ -85,7 +93,7 @@ unit_objects_data = $(call objects,data)
 unit_objects_ui = $(call objects,ui)
 unit_objects_src = $(filter-out $(BUILD)/src/main.o,$(PROGRAM_OBJECTS)) $(BUILD)/libengine.a
 define unit_rule
-$(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) Makefile
+$(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) $(BUILD)/flags
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$<)
 	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(DEP_CFLAGS) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(unit_objects_$(1)) -lcmocka $$(LIBS)
@@ -137,13 +145,13 @@ $(MODEL):
 
 .PHONY: run
 run: deps
-	@$(MAKE) --no-print-directory -j$(JOBS) chinwag model
-	@./chinwag $(ARGS)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(PROGRAM) model
+	@./$(PROGRAM) $(ARGS)
 
 .PHONY: install
-install: chinwag
+install: $(PROGRAM)
 	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 chinwag "$(DESTDIR)$(PREFIX)/bin/chinwag"
+	install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/chinwag"
 
 .PHONY: uninstall
 uninstall:
@@ -156,19 +164,19 @@ PYTHON = $(firstword $(foreach p,/usr/bin/python3 python3,$(shell $(p) -c 'impor
 
 .PHONY: test
 test: test-deps
-	@$(MAKE) --no-print-directory -j$(JOBS) chinwag unit model
+	@$(MAKE) --no-print-directory -j$(JOBS) $(PROGRAM) unit model
 	@$(MAKE) --no-print-directory check
 .PHONY: check
-check: chinwag unit
+check: $(PROGRAM) unit
 	@CHINWAG_TEST_MODEL="$(MODEL)" $(PYTHON) tests/run.py --build $(BUILD) $(TESTS)
 
 # Speed on this machine, in turns with llama.cpp where PEER=DIR holds llama-bench: see the README.
 BENCH_MODELS ?= $(MODEL)
 .PHONY: bench
-bench: chinwag model $(BUILD)/tests/bench/bandwidth
+bench: $(PROGRAM) model $(BUILD)/tests/bench/bandwidth
 	@python3 tests/bench/bench.py --bandwidth $(BUILD)/tests/bench/bandwidth $(if $(PEER),--peer "$(PEER)") \
 		--json $(BUILD)/bench.json $(BENCH_ARGS) $(BENCH_MODELS)
-$(BUILD)/tests/bench/%: tests/bench/%.c Makefile
+$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
@@ -185,7 +193,9 @@ ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm
 	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64
 .PHONY: arm64 arm64-deps
 arm64-deps:
-	@dpkg --print-foreign-architectures | grep -qx arm64 || { dpkg --add-architecture arm64 && apt-get update -q; } >/dev/null
+	@sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
+	dpkg --print-foreign-architectures | grep -qx arm64 || \
+		{ $$sudo dpkg --add-architecture arm64 && $$sudo apt-get update -q; } >/dev/null
 	$(call install,$(ARM64_DEPS))
 arm64:
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/arm64 PROGRAM=$(BUILD)/arm64/chinwag CC=aarch64-linux-gnu-gcc \
@@ -202,6 +212,6 @@ format:
 
 .PHONY: clean
 clean:
-	rm -rf $(BUILD) chinwag
+	rm -rf $(BUILD) $(PROGRAM)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(LIB_OBJECTS:.o=.d) $(PROGRAM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
