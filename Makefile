@@ -176,10 +176,10 @@ BENCH_MODELS ?= $(MODEL)
 bench: $(PROGRAM) model $(BUILD)/tests/bench/bandwidth
 	@python3 tests/bench/bench.py --bandwidth $(BUILD)/tests/bench/bandwidth $(if $(PEER),--peer "$(PEER)") \
 		--json $(BUILD)/bench.json $(BENCH_ARGS) $(BENCH_MODELS)
-$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/flags
+$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libengine.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $< $(BUILD)/libengine.a -lunistring -lm -pthread
 
 # The program under the sanitizers, for tests/e2e/test_sanitizers.py.
 .PHONY: sanitized
