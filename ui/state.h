@@ -1,6 +1,6 @@
 /*
  * state.h - what the screen knows: shared by the files that make it up (ui.c the contract, input.c keys, commands.c
- * what they do, draw.c the picture, panels.c, editor.c, plain.c). Nothing outside this room includes it.
+ * what they do, draw.c the picture, panels.c, editor.c, typing.c, plain.c). Nothing outside this room includes it.
  */
 #ifndef UI_STATE_H
 #define UI_STATE_H
@@ -121,6 +121,12 @@ struct ui {
     pid_t editor; /* 0: none runs */
     char *editor_file;
 
+    struct buf draft_seen; /* the message typed, when it was looked at last */
+    struct buf draft_told; /* ... and as the caller knows it */
+    bool draft_told_rests; /* the caller knows, too, that it was left so */
+    int64_t draft_rest_ms; /* when the typing will have rested; 0 = the caller knows */
+    int64_t draft_late_ms; /* when the caller is told though it does not */
+
     bool dirty;        /* something is to be drawn ... */
     bool urgent;       /* ... that a key changed */
     int frame_wait_ms; /* else: until the next drawing, so that a costly one leaves the processor to the answer */
@@ -195,6 +201,11 @@ int draw_draft_width(struct ui *ui);
 void editor_start(struct ui *ui);
 void editor_check(struct ui *ui); /* takes the draft back when the editor has ended */
 void editor_abandon(struct ui *ui);
+
+/* ---- typing.c ---- */
+void typing_look(struct ui *ui);         /* tells the caller of the draft, when it is time */
+int64_t typing_due(const struct ui *ui); /* when to look again though no key comes; 0 = never */
+void typing_free(struct ui *ui);
 
 /* ---- plain.c ---- */
 bool plain_open(struct ui *ui, char *err, size_t cap);

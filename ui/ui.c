@@ -110,6 +110,7 @@ void ui_close(struct ui *ui)
     draft_free(&ui->prompt.draft);
     history_clear(&ui->history);
     buf_free(&ui->pasted);
+    typing_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
         free(ui->events[i].text);
     free(ui->events);
@@ -167,6 +168,8 @@ int ui_timeout(const struct ui *ui)
         timeout = sooner(timeout, ui->frame_ms + STATUS_SPIN_MS - now);
     if (ui->flash && !ui->plain)
         timeout = sooner(timeout, ui->flash_until - now);
+    if (typing_due(ui))
+        timeout = sooner(timeout, typing_due(ui) - now);
     return timeout;
 }
 
@@ -244,6 +247,7 @@ void ui_read(struct ui *ui)
     if (signals & TTY_SUSPEND)
         command_do(ui, ACTION_SUSPEND, "");
     take_keys(ui);
+    typing_look(ui);
 }
 
 /* A search result that was opened shows the match. */

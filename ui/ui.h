@@ -40,6 +40,8 @@ void ui_draw(struct ui *ui);
 
 enum ui_event_type {
     UI_SEND,       /* text: a message */
+    UI_DRAFT,      /* text: the message being typed, now and then ("" when there is none any more); value: 1 where
+                      the typing rests, 0 where it goes on */
     UI_STOP,       /* the answer being written */
     UI_REGENERATE, /* answer the last message again */
     UI_NEW,        /* a new conversation */

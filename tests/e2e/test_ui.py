@@ -180,6 +180,35 @@ class Writing(UiTest):
         self.assertEqual(t.lines()[22], "> first 一")
         self.assertEqual(t.events().count("SEND"), 2)
 
+    def drafts(self, t):
+        return re.findall(r"^DRAFT 0 (\d)\.00 (.*)\|$", t.events(), re.M)
+
+    def test_the_draft_is_told_when_the_typing_rests(self):
+        t = self.start()
+        t.keys("one two")
+        t.wait_event("DRAFT 0 1.00 one two|", 2)
+        t.read(0.5)
+        self.assertEqual(len(self.drafts(t)), 1, "once is enough")
+        t.keys("\x15/set temp")
+        t.wait_event("DRAFT 0 1.00 |", 2)
+        t.read(0.5)
+        self.assertEqual(len(self.drafts(t)), 2, "a command is no message")
+        t.keys("\x15//three")
+        t.wait_event("DRAFT 0 1.00 /three|", 2)
+        t.keys("\r")
+        t.wait_event("SEND 0 0.00 /three|")
+        self.assertEqual(self.drafts(t)[-1], ("1", ""))
+
+    def test_the_draft_is_told_now_and_then_though_the_typing_never_rests(self):
+        t = self.start()
+        for _ in range(40):
+            t.type("a ", 0.04)
+        t.read(0.5)
+        told = self.drafts(t)
+        self.assertEqual(told[-1], ("1", "a " * 40))
+        self.assertIn("0", [rests for rests, _ in told])
+        self.assertLess(len(told), 20)
+
     def test_unknown_sequences_leave_no_litter(self):
         t = self.start()
         t.keys("a\x1b[1;99X\x1b[?12;4$y\x1b[57415u\x1b[I\x1bOwb")

@@ -127,8 +127,8 @@ static void open_conversation(int64_t id)
 
 static void take(const struct ui_event *e)
 {
-    static const char *const names[] = {"SEND",   "STOP", "REGENERATE", "NEW",    "LIST",  "OPEN", "RENAME",
-                                        "DELETE", "SET",  "SET_TEXT",   "SEARCH", "MODEL", "QUIT"};
+    static const char *const names[] = {"SEND",   "DRAFT",  "STOP", "REGENERATE", "NEW",    "LIST",  "OPEN",
+                                        "RENAME", "DELETE", "SET",  "SET_TEXT",   "SEARCH", "MODEL", "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
