@@ -222,6 +222,7 @@ static void free_all(struct app *app)
     free(app->waiting);
     free(app->model_path);
     free(app->last_words);
+    free(app->draft);
     for (int i = 0; i < 2; i++)
         if (app->wake[i] >= 0)
             close(app->wake[i]);

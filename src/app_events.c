@@ -17,6 +17,11 @@ static void send(struct app *app, const struct ui_event *event)
     app_send(app, event->text);
 }
 
+static void draft(struct app *app, const struct ui_event *event)
+{
+    app_take_draft(app, event->text, event->value > 0);
+}
+
 static void stop(struct app *app, const struct ui_event *event)
 {
     (void)event;
@@ -133,6 +138,7 @@ void app_ui_event(struct app *app, const struct ui_event *event)
 {
     static void (*const handlers[])(struct app *, const struct ui_event *) = {
         [UI_SEND] = send,
+        [UI_DRAFT] = draft,
         [UI_STOP] = stop,
         [UI_REGENERATE] = regenerate,
         [UI_NEW] = new_conversation,

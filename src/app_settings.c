@@ -68,6 +68,7 @@ static void set_system(struct app *app, const char *text)
     if (c->stored)
         conversation_save_row(c, app->store, c->n ? c->messages[c->n - 1].id : 0);
     app_push_settings(app);
+    app_prepare(app);
 }
 
 static int panel_setting(struct app *app, const char *name)

@@ -52,6 +52,7 @@ void app_show(struct app *app, struct conversation *c)
     app->status.summarized = (int)c->n_summarized;
     app_show_stats(app, c->n ? &c->messages[c->n - 1].stats : &(struct engine_stats){0}, c->window_used);
     app_push_settings(app); /* the system prompt is the conversation's own */
+    app_prepare(app);
 }
 
 void app_show_new(struct app *app)
@@ -129,6 +130,7 @@ static void opened(struct app *app, const struct store_event *event)
     if (!found && app->opening_latest) {
         app->opening_latest = false;
         ui_flash(app->ui, "There is no conversation to resume yet: this is a new one");
+        app_prepare(app);
     } else if (!found && app->opening && resuming) {
         char text[80];
         snprintf(text, sizeof text, "there is no conversation %lld", (long long)app->opening);
@@ -137,6 +139,7 @@ static void opened(struct app *app, const struct store_event *event)
         app->opening = 0;
         ui_flash(app->ui, "This conversation is no longer there");
         store_list(app->store);
+        app_prepare(app);
     } else if (found && (found == app->opening || app->opening_latest)) {
         struct conversation *held = app_held(app, found);
         struct conversation *c = held ? held : conversation_from_store(event);

@@ -35,6 +35,9 @@ struct app {
     bool answer_unsaved;    /* it has grown since answer_saved_ms */
     double answer_saved_ms; /* clock_ms of its last write */
 
+    char *draft;      /* what is being typed, as it was told last; NULL = nothing */
+    bool draft_rests; /* nothing was typed for a moment */
+
     enum app_model model;
     bool model_was_loaded;           /* once at least */
     char *model_path;                /* asked for last */
@@ -75,6 +78,9 @@ void app_store_event(struct app *app, const struct store_event *event);
 void app_send(struct app *app, const char *text);
 void app_regenerate(struct app *app);
 void app_stop(struct app *app);
+void app_take_draft(struct app *app, const char *text, bool rests); /* "" = there is none */
+/* Where nothing is owed, the worker reads ahead what the next question in the conversation shown will need. */
+void app_prepare(struct app *app);
 bool app_waits(const struct app *app, const struct conversation *c); /* for its answer to be begun */
 void app_enqueue(struct app *app, struct conversation *c);           /* an answer is owed */
 void app_forget_waiting(struct app *app, const struct conversation *c);

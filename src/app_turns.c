@@ -2,6 +2,7 @@
 #include "app_state.h"
 #include "base.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SAVE_MS 200 /* a growing answer is written this often: well within the 250 ms promised */
@@ -131,6 +132,27 @@ void app_stop(struct app *app)
     if (app->model != APP_MODEL_LOADING)
         app->activity = UI_IDLE; /* a compaction given up says nothing */
     app->status_changed = true;
+}
+
+void app_take_draft(struct app *app, const char *text, bool rests)
+{
+    free(app->draft);
+    app->draft = mem_string(text);
+    app->draft_rests = rests;
+    app_prepare(app);
+}
+
+void app_prepare(struct app *app)
+{
+    const struct conversation *c = app->shown;
+    bool opening = app->opening || app->opening_latest; /* another one will be shown in a moment */
+    if (app->quit || app->model != APP_MODEL_READY || app->answering || app->n_waiting || c->deleted || opening)
+        return;
+    struct conversation_job job;
+    conversation_job_guess(&job, c, app->draft ? app->draft : "");
+    job.job.max_tokens = (int)settings_number(app->settings, SET_MAX_TOKENS);
+    worker_prepare(app->worker, &job.job, app->draft_rests);
+    conversation_job_free(&job);
 }
 
 int app_save_timeout(const struct app *app)

@@ -35,6 +35,7 @@ static void loaded(struct app *app, const struct worker_event *event)
         store_put_setting(app->store, settings_table[SET_MODEL].name, app->model_path);
     app_push_settings(app);
     app_start_next(app);
+    app_prepare(app);
 }
 
 static void load_failed(struct app *app, const struct worker_event *event)
@@ -122,6 +123,7 @@ static void done(struct app *app, struct conversation_message *answer, const str
     app_start_next(app);
     if (!app->answering && !app->quit && !failed)
         compact_when_idle(app, c);
+    app_prepare(app); /* its turn comes after the compaction's */
     app_let_go(app, c);
 }
 
@@ -156,6 +158,8 @@ static void compacted(struct app *app, struct conversation *c, const struct work
         return;
     app->activity = app->model == APP_MODEL_LOADING ? UI_LOADING : UI_IDLE;
     app->status_changed = true;
+    if (event->end == WORKER_END_STOPPED) /* and with it what was to be read ahead */
+        app_prepare(app);
     if (!c || !event->stats.context_tokens)
         return;
     c->window_used = event->stats.context_tokens;

@@ -255,27 +255,36 @@ bool conversation_awaits_answer(const struct conversation *c)
 
 /* ---- for the worker ---- */
 
-void conversation_job_make(struct conversation_job *job, const struct conversation *c, store_id answer)
+static void add_to_job(struct conversation_job *job, store_id id, enum engine_role role, const char *text, size_t len)
 {
-    size_t end = answer ? count_to(c, answer) : 0;
-    end = end ? end - 1 : c->n;
+    size_t n = job->job.n_messages;
+    if (n && job->messages[n - 1].role == role)
+        buffer_puts(&job->texts[n - 1], "\n\n");
+    else
+        job->messages[n++].role = role;
+    job->messages[n - 1].id = id; /* of joined ones the last: a summary up to it covers them all */
+    buffer_add(&job->texts[n - 1], text, len);
+    job->job.n_messages = n;
+}
+
+/* With the messages up to `end`; the texts have no address yet, for they may grow. */
+static void begin_job(struct conversation_job *job, const struct conversation *c, size_t end)
+{
     *job = (struct conversation_job){.messages = mem_new(c->n + 1, sizeof *job->messages),
                                      .texts = mem_new(c->n + 1, sizeof *job->texts),
                                      .system = mem_string(c->system),
                                      .summary = mem_string(c->summary)};
-    size_t n = 0;
     for (size_t i = c->n_summarized; i < end; i++) {
         const struct conversation_message *m = &c->messages[i];
         enum engine_role role = m->role == STORE_USER ? ENGINE_USER : ENGINE_ASSISTANT;
-        if (m->role == STORE_SYSTEM || (role == ENGINE_ASSISTANT && !m->text.len))
-            continue;
-        if (n && job->messages[n - 1].role == role)
-            buffer_puts(&job->texts[n - 1], "\n\n");
-        else
-            job->messages[n++].role = role;
-        job->messages[n - 1].id = m->id; /* of joined ones the last: a summary up to it covers them all */
-        buffer_add(&job->texts[n - 1], m->text.s ? m->text.s : "", m->text.len);
+        if (m->role != STORE_SYSTEM && (role == ENGINE_USER || m->text.len))
+            add_to_job(job, m->id, role, m->text.s ? m->text.s : "", m->text.len);
     }
+}
+
+static void end_job(struct conversation_job *job, const struct conversation *c, store_id answer)
+{
+    size_t n = job->job.n_messages;
     for (size_t i = 0; i < n; i++)
         job->messages[i].text = job->texts[i].s ? job->texts[i].s : "";
     job->job = (struct worker_job){.conversation = c->id,
@@ -284,6 +293,20 @@ void conversation_job_make(struct conversation_job *job, const struct conversati
                                    .summary = job->summary,
                                    .messages = job->messages,
                                    .n_messages = n};
+}
+
+void conversation_job_make(struct conversation_job *job, const struct conversation *c, store_id answer)
+{
+    size_t end = answer ? count_to(c, answer) : 0;
+    begin_job(job, c, end ? end - 1 : c->n);
+    end_job(job, c, answer);
+}
+
+void conversation_job_guess(struct conversation_job *job, const struct conversation *c, const char *draft)
+{
+    begin_job(job, c, c->n);
+    add_to_job(job, 0, ENGINE_USER, draft, strlen(draft));
+    end_job(job, c, 0);
 }
 
 void conversation_job_free(struct conversation_job *job)

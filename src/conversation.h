@@ -82,6 +82,8 @@ struct conversation_job {
     char *system, *summary;
 };
 void conversation_job_make(struct conversation_job *job, const struct conversation *c, store_id answer);
+/* The same with a draft ("" = none yet) as the person's next message, as if it had been sent; its id is 0. */
+void conversation_job_guess(struct conversation_job *job, const struct conversation *c, const char *draft);
 void conversation_job_free(struct conversation_job *job);
 
 /* ---- for the store ---- */

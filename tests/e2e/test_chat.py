@@ -95,7 +95,7 @@ class Chat(unittest.TestCase):
         print(f"figure: model name on the screen {first * 1000:.0f} ms after the first drawing")
 
     def test_a_killed_program_keeps_every_word_that_was_shown(self):
-        t = self.start()
+        t = self.start(lines=60)  # the whole answer, however fast
         self.ask(t, "Tell me about the sea.")
         t.wait("tok/s")
         t.read(1.0)
@@ -117,17 +117,18 @@ class Chat(unittest.TestCase):
         self.ask(t, "I live in Reykjavik.")
         self.wait_answers(2)
         first, second = self.rows("SELECT prompt_tokens, evaluated_tokens FROM message WHERE role = 2 ORDER BY id")
-        self.assertEqual(first[0], first[1], "the first prompt is new")
         self.assertLess(second[1], 24, "the second turn evaluates its new tokens only")
         t.key("ctrl-d")
         self.assertEqual(t.end(), 0)
         t = self.start("-n", "12", "--resume")
         t.wait("Ottoline")
+        t.wait("SmolLM2")
+        t.read(2)  # the model is there: the turns before are read
         self.ask(t, "What is my name?")
         self.wait_answers(3)
         third = self.rows("SELECT prompt_tokens, evaluated_tokens FROM message WHERE role = 2 ORDER BY id")[2]
         self.assertGreater(third[0], second[0], "the prompt holds the turns before the restart")
-        self.assertEqual(third[0], third[1], "all of it evaluated anew")
+        self.assertLess(third[1], 24, "they were read before the question came")
         print(f"figure: the second turn evaluated {second[1]} of {second[0]} tokens; after a restart {third[1]} of {third[0]}")
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the number of the tgkill system call is that of x86-64")

@@ -57,6 +57,38 @@ static void job_is(store_id before, const char *expected)
     assert_string_equal(line, expected);
 }
 
+static void guess_is_what_asking_makes(const char *draft)
+{
+    struct conversation_job guess, real;
+    conversation_job_guess(&guess, c, draft);
+    conversation_ask(c, draft, strlen(draft));
+    conversation_job_make(&real, c, 0);
+    assert_int_equal(guess.job.conversation, real.job.conversation);
+    assert_int_equal(guess.job.n_messages, real.job.n_messages);
+    for (size_t i = 0; i < real.job.n_messages; i++) {
+        assert_int_equal(guess.job.messages[i].role, real.job.messages[i].role);
+        assert_string_equal(guess.job.messages[i].text, real.job.messages[i].text);
+        if (i + 1 < real.job.n_messages)
+            assert_int_equal(guess.job.messages[i].id, real.job.messages[i].id);
+    }
+    assert_int_equal(guess.job.messages[guess.job.n_messages - 1].id, 0);
+    conversation_job_free(&guess);
+    conversation_job_free(&real);
+}
+
+static void a_guess_is_what_would_be_sent(void **state)
+{
+    (void)state;
+    guess_is_what_asking_makes("Hello");
+    guess_is_what_asking_makes("after a question never answered");
+    answer("Yes.");
+    guess_is_what_asking_makes("And now?");
+    answer("No.");
+    c->summary = strdup("They said yes and no.");
+    c->n_summarized = 2;
+    guess_is_what_asking_makes("");
+}
+
 /* ---- titles ---- */
 
 static void title_is(const char *text, const char *expected)
@@ -325,6 +357,7 @@ static void test_what_is_not_utf8_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        each(a_guess_is_what_would_be_sent),
         each(test_the_title_is_the_first_line_with_something_in_it),
         each(test_a_long_title_ends_between_words_or_graphemes),
         each(test_the_first_question_names_the_conversation_once),
