@@ -1,6 +1,7 @@
 /* gguf.c - see gguf.h: bringing the file into memory, finding and typing what gguf_parse.c has checked. */
 #include "gguf.h"
 #include "gguf_impl.h"
+#include "utf8.h"
 #include "xalloc.h"
 
 #include <errno.h>
@@ -380,10 +381,9 @@ double gguf_float_at(const struct gguf_value *array, uint64_t i)
 
 const char *gguf_show(struct gguf_string s, char out[GGUF_SHOWN])
 {
-    size_t n = s.n < 60 ? s.n : 60;
-    for (size_t i = 0; i < n; i++)
-        out[i] = s.s[i] >= 0x20 && s.s[i] < 0x7F ? s.s[i] : '?';
-    snprintf(out + n, GGUF_SHOWN - n, "%s", s.n > n ? "..." : "");
+    static const char cut[] = "...";
+    if (utf8_clean(s.s, s.n, out, GGUF_SHOWN - (sizeof cut - 1)) < s.n)
+        strcat(out, cut);
     return out;
 }
 

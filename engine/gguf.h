@@ -77,7 +77,7 @@ struct gguf_string gguf_string_at(const struct gguf_value *array, uint64_t *curs
 int64_t gguf_int_at(const struct gguf_value *array, uint64_t i);  /* any integer type or bool */
 double gguf_float_at(const struct gguf_value *array, uint64_t i); /* F32 or F64 */
 
-/* A string of the file made fit to be shown: cut to 60 bytes, what is not printable ASCII as '?'. Returns out. */
+/* A string of the file as it may be shown (utf8_clean), with "..." where it was cut. Returns out. */
 #define GGUF_SHOWN 68
 const char *gguf_show(struct gguf_string s, char out[GGUF_SHOWN]);
 

@@ -8,6 +8,7 @@
 #include "gguf_impl.h"
 #include "memory.h"
 #include "pool.h"
+#include "utf8.h"
 #include "xalloc.h"
 
 #include <fcntl.h>
@@ -111,18 +112,6 @@ static bool is(struct gguf_string s, const char *literal)
     return s.n == strlen(literal) && memcmp(s.s, literal, s.n) == 0;
 }
 
-#define SHOWN_MAX 64
-
-/* The beginning of a file's text as it may be shown: one line, nothing a terminal would obey. */
-static const char *shown(struct gguf_string s, char buffer[static SHOWN_MAX])
-{
-    size_t n = s.n < SHOWN_MAX - 1 ? s.n : SHOWN_MAX - 1;
-    for (size_t i = 0; i < n; i++)
-        buffer[i] = (unsigned char)s.s[i] >= ' ' && s.s[i] != 127 ? s.s[i] : ' ';
-    buffer[n] = '\0';
-    return buffer;
-}
-
 /* The key "<architecture>.<name>". */
 static const char *key_of(const struct loader *l, const char *name, char buffer[static 128])
 {
@@ -164,7 +153,7 @@ static bool find_architecture(struct loader *l)
             return true;
         }
     int n = snprintf(l->err, l->cap, "%s: the architecture \"%s\" is not supported; these are:", l->m->path_name,
-                     shown(name, (char[SHOWN_MAX]){0}));
+                     gguf_show(name, (char[GGUF_SHOWN]){0}));
     for (size_t i = 0; i < N_ARCHITECTURES && n > 0 && (size_t)n < l->cap; i++)
         n += snprintf(l->err + n, l->cap - (size_t)n, "%s %s", i ? "," : "", architectures[i].name);
     return false;
@@ -236,7 +225,7 @@ static bool rope_divisor(struct loader *l, double *divisor)
         return true;
     if (!is(type, "linear"))
         return fail(l, "%s: rope scaling of type \"%s\" (%s) is not supported", l->m->path_name,
-                    shown(type, (char[SHOWN_MAX]){0}), key);
+                    gguf_show(type, (char[GGUF_SHOWN]){0}), key);
     double factor = 0;
     if (!get_float(l, "rope.scaling.factor", false, &factor))
         return false;
@@ -406,7 +395,7 @@ static bool read_tensors(struct loader *l)
         struct gguf_string name = gguf_tensor_at(m->file, i)->name;
         if (!tensor_is_known(l, name))
             return fail(l, "%s: the tensor %s has no place in the architecture %s as it is known here", m->path_name,
-                        shown(name, (char[SHOWN_MAX]){0}), l->architecture->name);
+                        gguf_show(name, (char[GGUF_SHOWN]){0}), l->architecture->name);
     }
     if (!read_matrix(l, "token_embd.weight", (uint64_t)n_vocab, l->size[EMBD], &m->embedding))
         return false;
@@ -579,18 +568,21 @@ static char *file_name(const char *path, bool bare)
     return xstrndup(name, n);
 }
 
+#define NAME_BYTES 256 /* of a name, at most: it is shown in one line */
+
 static void read_name(struct engine_model *m, const char *path)
 {
     struct gguf_string name;
     char ignored[256];
-    if (gguf_get_string(m->file, "general.name", &name, ignored, sizeof ignored) && name.n > 0)
-        m->name = xstrndup(name.s, name.n);
-    else
-        m->name = file_name(path, true);
-    for (char *c = m->name; *c; c++) /* shown in a terminal */
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' ';
+    char *own = NULL, shown[NAME_BYTES];
+    if (!gguf_get_string(m->file, "general.name", &name, ignored, sizeof ignored) || name.n == 0) {
+        own = file_name(path, true);
+        name = (struct gguf_string){own, strlen(own)};
+    }
+    utf8_clean(name.s, name.n, shown, sizeof shown);
+    m->name = xstrndup(shown, strlen(shown));
     m->info.name = m->name;
+    free(own);
 }
 
 static bool load(struct loader *l)

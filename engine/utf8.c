@@ -84,6 +84,24 @@ char *utf8_repair(const char *s, size_t n, size_t *out_n)
     return out;
 }
 
+size_t utf8_clean(const char *s, size_t n, char *out, size_t cap)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    size_t used = 0, at = 0, len;
+    while (used < n) {
+        uint32_t cp = utf8_next(u + used, n - used, &len);
+        char encoded[4];
+        size_t encoded_n = utf8_encode(cp < 0x20 || (cp >= 0x7F && cp < 0xA0) ? ' ' : cp, encoded);
+        if (encoded_n >= cap - at)
+            break;
+        memcpy(out + at, encoded, encoded_n);
+        at += encoded_n;
+        used += len;
+    }
+    out[at] = '\0';
+    return used;
+}
+
 size_t utf8_stream(struct engine_stream *stream, const char *bytes, size_t n, char *out, size_t cap)
 {
     size_t at = 0, used = 0;

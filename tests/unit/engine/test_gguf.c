@@ -557,7 +557,7 @@ static void names_that_are_no_text_are_made_fit_to_show(void **state)
     make_start(&m, 3);
     make_key(&m, "\x1b[31mred\n", 99);
     make_u64(&m, 0);
-    assert_refused(&m, "key ?[31mred? has the unknown type 99");
+    assert_refused(&m, "key  [31mred  has the unknown type 99");
     make_free(&m);
 }
 

@@ -175,6 +175,11 @@ static void a_name_cannot_command_the_terminal(void **state)
     assert_non_null(m);
     assert_string_equal(engine_model_info(m)->name, "random  [2J ts, qwen3 nano");
     engine_model_close(m);
+    /* CSI as one character, and as the byte of another encoding, which is no UTF-8 */
+    m = open_changed(QWEN3, "random weights, qwen3", 7, "\xC2\x9B\x9B漢", 6);
+    assert_non_null(m);
+    assert_string_equal(engine_model_info(m)->name, "random  \uFFFD漢s, qwen3 nano");
+    engine_model_close(m);
 }
 
 struct watcher {

@@ -96,6 +96,26 @@ static void repair_replaces_what_is_unfinished_too(void **state)
     assert_true(utf8_is_valid("a\0漢", 5));
 }
 
+static void what_is_shown_is_one_line_without_commands(void **state)
+{
+    (void)state;
+    char out[16];
+    assert_int_equal(utf8_clean("a\x1b[m\n\x7f\xC2\x9B\xC2\xA0\x9B漢", 14, out, sizeof out), 14);
+    assert_string_equal(out, "a [m   \u00A0\uFFFD漢");
+    for (size_t cap = 1; cap <= 7; cap++) { /* cut at a character */
+        size_t shown = cap < 4 ? 0 : cap < 7 ? 3 : 6;
+        memset(out, 'x', sizeof out);
+        assert_int_equal(utf8_clean("漢漢", 6, out, cap), shown);
+        assert_int_equal(strlen(out), shown);
+        assert_memory_equal(out, "漢漢", shown);
+        assert_int_equal(out[cap], 'x');
+    }
+    assert_int_equal(utf8_clean("a\0b", 3, out, sizeof out), 3);
+    assert_string_equal(out, "a b");
+    assert_int_equal(utf8_clean("", 0, out, sizeof out), 0);
+    assert_string_equal(out, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +125,7 @@ int main(void)
         cmocka_unit_test(too_little_room_never_overflows),
         cmocka_unit_test(code_points_survive_the_round_trip),
         cmocka_unit_test(repair_replaces_what_is_unfinished_too),
+        cmocka_unit_test(what_is_shown_is_one_line_without_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
