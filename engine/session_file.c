@@ -143,6 +143,8 @@ bool engine_session_save(const engine_session *s, const char *path, char *err, s
     }
     if (!ok) {
         snprintf(err, cap, "cannot write %s: %s", path, strerror(errno));
+        if (fd >= 0 && !out.f)
+            close(fd);
         if (fd >= 0)
             unlink(temporary);
     }
