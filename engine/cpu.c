@@ -6,6 +6,7 @@
 
 #include "xalloc.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,8 @@
 struct cpu_set {
     const char *name;
     bool (*present)(void);
-    bool
-        proven; /* its kernels have been run against the scalar ones on such a CPU; others only run when asked for by name */
+    /* Its kernels have been run against the scalar ones on such a CPU; others only run when asked for by name. */
+    bool proven;
 };
 
 static bool always(void)
@@ -80,26 +81,28 @@ static const struct cpu_set sets[] = {
 };
 #define N_SETS (sizeof sets / sizeof *sets)
 
-const char *const *cpu_sets(void)
+static_assert(N_SETS < CPU_SETS_MAX, "all sets and a NULL fit");
+
+const char *const *cpu_sets(const char *out[CPU_SETS_MAX])
 {
-    static const char *present[N_SETS + 1];
     size_t n = 0;
     for (size_t i = 0; i < N_SETS; i++)
         if (sets[i].present())
-            present[n++] = sets[i].name;
-    return present;
+            out[n++] = sets[i].name;
+    out[n] = NULL;
+    return out;
 }
 
-const char *cpu_choose(char *err, size_t cap)
+const char *cpu_choose(bool *forced, char *err, size_t cap)
 {
     const char *wanted = getenv("CHINWAG_CPU");
-    bool forced = wanted && *wanted;
+    *forced = wanted && *wanted;
     for (size_t i = 0; i < N_SETS; i++) {
-        if (!(forced ? strcmp(sets[i].name, wanted) == 0 : sets[i].proven))
+        if (!(*forced ? strcmp(sets[i].name, wanted) == 0 : sets[i].proven))
             continue;
         if (sets[i].present())
             return sets[i].name;
-        if (forced) {
+        if (*forced) {
             snprintf(err, cap, "CHINWAG_CPU asks for %s, which this CPU lacks", wanted);
             return NULL;
         }
@@ -148,12 +151,12 @@ static int list_cores(int **cores)
     for (;; n_cpus *= 2) { /* the kernel refuses a mask smaller than its own */
         mask = CPU_ALLOC((size_t)n_cpus);
         bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
-        if (!mask || sched_getaffinity(0, bytes, mask) == 0 || n_cpus > 1 << 20)
+        if (mask && sched_getaffinity(0, bytes, mask) == 0)
             break;
         CPU_FREE(mask);
+        if (!mask || n_cpus > 1 << 20) /* not a matter of size: the call is forbidden, or fails for another reason */
+            return 0;
     }
-    if (!mask)
-        return 0;
     *cores = xcalloc((size_t)n_cpus, sizeof **cores);
     long *keys = xcalloc((size_t)n_cpus, sizeof *keys);
     for (int cpu = 0; cpu < n_cpus; cpu++) {

@@ -536,11 +536,11 @@ static bool repack(struct loader *l)
 
 static bool choose_kernels(struct loader *l)
 {
-    const char *set = cpu_choose(l->err, l->cap);
+    bool forced;
+    const char *set = cpu_choose(&forced, l->err, l->cap);
     if (!set)
         return false;
-    const char *const *present = cpu_sets();
-    bool forced = getenv("CHINWAG_CPU") && *getenv("CHINWAG_CPU");
+    const char *sets[CPU_SETS_MAX], *const *present = cpu_sets(sets);
     while (*present && strcmp(*present, set) != 0)
         present++;
     /* A set that this build has no kernels for gives way to the next best one, unless it was asked for. */

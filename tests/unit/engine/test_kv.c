@@ -96,7 +96,7 @@ static void what_is_stored_is_found_where_the_layout_says(void **state)
 static void eight_bits_keep_half_a_step(void **state)
 {
     (void)state;
-    for (const char *const *set = cpu_sets(); *set; set++)
+    for (const char *const *set = cpu_sets((const char *[CPU_SETS_MAX]){0}); *set; set++)
         for (int hd = 32; hd <= VECTOR_HEAD_MAX; hd += 32) {
             struct kv kv;
             char err[256];

@@ -119,7 +119,7 @@ static void distributions_are_exact(void **state)
     (void)state;
     static float logits[VOCAB], before[VOCAB];
     static struct entry want[VOCAB];
-    for (const char *const *set = cpu_sets(); *set; set++) {
+    for (const char *const *set = cpu_sets((const char *[CPU_SETS_MAX]){0}); *set; set++) {
         struct sampler *sampler = sampler_open(VOCAB, vector_kernels(*set));
         for (int i = 0; i < 400; i++) {
             struct engine_sampling how = some_settings(i);

@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(merged_states_are_the_carried_one),
     };
     int failed = 0;
-    for (const char *const *set = cpu_sets(); *set; set++) {
+    for (const char *const *set = cpu_sets((const char *[CPU_SETS_MAX]){0}); *set; set++) {
         kernels = vector_kernels(*set);
         print_message("vector kernels of %s: %s\n", *set, kernels->name);
         failed += cmocka_run_group_tests_name(*set, tests, NULL, NULL);
