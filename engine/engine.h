@@ -28,7 +28,7 @@ enum engine_status {
     ENGINE_END,       /* an end-of-generation token was sampled */
     ENGINE_FULL,      /* the window holds n_ctx tokens: nothing more can be evaluated */
     ENGINE_CANCELLED, /* engine_session_cancel; what was evaluated before it stays valid */
-    ENGINE_ERROR,     /* see err */
+    ENGINE_ERROR,     /* see err, which is written in this case only */
 };
 
 /* ---- model ---------------------------------------------------------------------------------------------- */
@@ -140,7 +140,8 @@ void engine_session_close(engine_session *session); /* NULL is fine */
 
 int engine_session_n_ctx(const engine_session *session);
 int engine_session_threads(const engine_session *session);
-void engine_session_set_threads(engine_session *session, int threads); /* 0 = default; between evaluations */
+/* 0 = default; between evaluations. Where there is no memory for them the old threads go on. */
+void engine_session_set_threads(engine_session *session, int threads);
 
 /* Any thread, async-signal-safe: evaluation returns ENGINE_CANCELLED within a few milliseconds for as long as the flag
  * is set. The caller clears it. */
