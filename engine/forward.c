@@ -526,7 +526,7 @@ bool forward_set_threads(struct forward *f, int threads)
     if (f->pool && pool_threads(f->pool) == threads)
         return true;
     struct pool *pool = pool_open(threads);
-    struct own *own = pool ? open_own(f, pool_threads(pool)) : NULL;
+    struct own *own = open_own(f, pool_threads(pool));
     if (!own) {
         pool_close(pool);
         return false;

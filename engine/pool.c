@@ -26,8 +26,6 @@
 #include <unistd.h>
 #endif
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-
 /* Bounds of the time spun for. It is halved when spinning was in vain, because then somebody else wants the cores and
  * would only be kept from finishing, and doubled when it was not. The upper one is longer than the pause between tokens. */
 #define SPIN_MAX_NS 100000
@@ -189,35 +187,40 @@ static void *member_main(void *arg)
     }
 }
 
+/* pthread_create, with the signals blocked that the thread should never see. False where the system refuses. */
+static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    bool ok = pthread_create(thread, NULL, run, arg) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ok;
+}
+
 struct pool *pool_open(int threads)
 {
     if (threads < 1)
         threads = 1;
-    struct pool *pool = aligned_alloc(64, sizeof *pool);
-    if (!pool)
-        return NULL;
+    struct pool *pool = xchecked(aligned_alloc(64, sizeof *pool), sizeof *pool);
     *pool = (struct pool){.members = 1, .crowded = threads > cpu_cores()};
 #ifndef __linux__
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->changed, NULL);
 #endif
     pool->threads = xcalloc((size_t)threads, sizeof *pool->threads);
-    sigset_t all, before;
-    sigfillset(&all);
-    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int made = 1;
     for (; made < threads; made++) {
         struct start *start = xmalloc(sizeof *start);
         *start = (struct start){pool, made};
-        if (pthread_create(&pool->threads[made - 1], NULL, member_main, start) != 0) {
+        if (!start_thread(&pool->threads[made - 1], member_main, start)) {
             free(start);
             break;
         }
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pool->members = made; /* the threads read it only after the first change of `run` */
     return pool;
 }

@@ -2,7 +2,9 @@
  * pool.h - a team of threads that run one function together, with barriers inside it.
  *
  * The calling thread is member 0 and works too. Between runs the others spin briefly, then sleep (futex, or a condition
- * variable where there is none), so an idle pool uses no CPU. All signals are blocked in the pool's threads.
+ * variable where there is none), so an idle pool uses no CPU. The pool's threads block all signals but the five faults
+ * (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT): those stay deliverable, because whoever drew on the terminal has a handler that
+ * gives it back before the end.
  */
 #ifndef POOL_H
 #define POOL_H
@@ -11,8 +13,8 @@
 
 struct pool;
 
-struct pool *pool_open(int threads); /* fewer if the system refuses; at least the caller itself */
-void pool_close(struct pool *pool);
+struct pool *pool_open(int threads); /* fewer if the system refuses; at least the caller itself. Never NULL */
+void pool_close(struct pool *pool);  /* NULL is fine */
 int pool_threads(const struct pool *pool);
 
 /* Runs work(ctx, member, members) on every member at once and returns when all have returned. */

@@ -115,30 +115,43 @@ static void an_idle_pool_uses_no_cpu(void **state)
 
 static void look_at_mask(void *ctx, int member, int members)
 {
-    sigset_t mask;
     (void)members;
-    pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    ((int *)ctx)[member] = sigismember(&mask, SIGINT) && sigismember(&mask, SIGTERM) && sigismember(&mask, SIGWINCH);
+    pthread_sigmask(SIG_BLOCK, NULL, &((sigset_t *)ctx)[member]);
 }
 
-static void signals_go_to_the_caller_only(void **state)
+static int count_blocked(const sigset_t *mask, const int *signals, size_t n)
+{
+    int blocked = 0;
+    for (size_t i = 0; i < n; i++)
+        blocked += sigismember(mask, signals[i]);
+    return blocked;
+}
+
+static void signals_but_faults_go_to_the_caller_only(void **state)
 {
     (void)state;
-    int blocked[3] = {-1, -1, -1};
+    static const int ordinary[] = {SIGINT, SIGTERM, SIGWINCH, SIGHUP, SIGPIPE};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t masks[3], after;
     struct pool *pool = pool_open(3);
-    pool_run(pool, look_at_mask, blocked);
+    pool_run(pool, look_at_mask, masks);
     pool_close(pool);
-    assert_int_equal(blocked[0], 0);
-    assert_int_equal(blocked[1], 1);
-    assert_int_equal(blocked[2], 1);
+    for (int member = 0; member < 3; member++) {
+        assert_int_equal(count_blocked(&masks[member], ordinary, 5), member ? 5 : 0);
+        assert_int_equal(count_blocked(&masks[member], faults, 5), 0);
+    }
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    assert_int_equal(count_blocked(&after, ordinary, 5), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_runs_once_a_run),       cmocka_unit_test(nobody_passes_a_barrier_early),
-        cmocka_unit_test(a_late_member_is_waited_for_asleep), cmocka_unit_test(an_idle_pool_uses_no_cpu),
-        cmocka_unit_test(signals_go_to_the_caller_only),
+        cmocka_unit_test(every_member_runs_once_a_run),
+        cmocka_unit_test(nobody_passes_a_barrier_early),
+        cmocka_unit_test(a_late_member_is_waited_for_asleep),
+        cmocka_unit_test(an_idle_pool_uses_no_cpu),
+        cmocka_unit_test(signals_but_faults_go_to_the_caller_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
