@@ -411,12 +411,25 @@ uint64_t gguf_file_bytes(const struct gguf *g)
     return sum;
 }
 
-void gguf_release(struct gguf *g, const struct gguf_tensor *tensor)
+bool gguf_source(const struct gguf *g, const void *data, const char **path, int64_t *offset)
 {
-    (void)g;
+    for (size_t i = 0; i < g->n_parts; i++) {
+        const struct gguf_part *part = &g->parts[i];
+        uintptr_t at =
+            (uintptr_t)data - (uintptr_t)part->data; /* of another part: beyond this one, or wrapped round */
+        if (!part->mapped || at >= part->size)
+            continue;
+        *path = part->path;
+        *offset = (int64_t)at;
+        return true;
+    }
+    return false;
+}
+
+void gguf_release(const void *data, size_t bytes)
+{
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)tensor->data + page - 1) & ~(page - 1);
-    uintptr_t to = ((uintptr_t)tensor->data + tensor->bytes) & ~(page - 1);
+    uintptr_t from = ((uintptr_t)data + page - 1) & ~(page - 1), to = ((uintptr_t)data + bytes) & ~(page - 1);
     if (to > from)
         madvise((void *)from, to - from, MADV_DONTNEED);
 }

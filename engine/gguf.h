@@ -87,8 +87,13 @@ bool gguf_fail(const struct gguf *g, char *err, size_t cap, const char *format, 
 
 const char *gguf_path(const struct gguf *g);    /* as opened; of a split file its first part */
 uint64_t gguf_file_bytes(const struct gguf *g); /* all parts */
-/* Gives the tensor's resident pages back. If mapped, the data stays readable (from the file); with no_mmap it is gone. */
-void gguf_release(struct gguf *g, const struct gguf_tensor *tensor);
+
+/* Where data of a tensor lies: the path of its part and the offset in it. False where the file was read into memory. */
+bool gguf_source(const struct gguf *g, const void *data, const char **path, int64_t *offset);
+/* Gives the resident pages that lie within these bytes of a tensor back. If mapped, they stay readable (from the file); with
+ * no_mmap they are gone. */
+void gguf_release(const void *data, size_t bytes);
+
 uint64_t gguf_fingerprint(const struct gguf *g); /* file size, metadata, tensor table, 64 KB spread over the data */
 
 #endif

@@ -5,7 +5,6 @@
 #include "model.h"
 
 #include "cpu.h"
-#include "gguf_impl.h"
 #include "memory.h"
 #include "pool.h"
 #include "utf8.h"
@@ -472,17 +471,14 @@ static void open_embedding_file(struct engine_model *m)
 {
     size_t row = row_bytes(&m->embedding);
     unsigned char first[MATMUL_SCRATCH_BYTES];
-    for (size_t i = 0; i < m->file->n_parts && row <= sizeof first; i++) {
-        const struct gguf_part *part = &m->file->parts[i];
-        if (!part->mapped || m->embedding.data < part->data || m->embedding.data >= part->data + part->size)
-            continue;
-        m->embedding_file = open(part->path, O_RDONLY | O_CLOEXEC);
-        m->embedding_offset = m->embedding.data - part->data;
-        if (m->embedding_file >= 0 && (pread(m->embedding_file, first, row, m->embedding_offset) != (ssize_t)row ||
-                                       memcmp(first, m->embedding.data, row) != 0)) {
-            close(m->embedding_file);
-            m->embedding_file = -1;
-        }
+    const char *path;
+    if (row > sizeof first || !gguf_source(m->file, m->embedding.data, &path, &m->embedding_offset))
+        return;
+    m->embedding_file = open(path, O_RDONLY | O_CLOEXEC);
+    if (m->embedding_file >= 0 && (pread(m->embedding_file, first, row, m->embedding_offset) != (ssize_t)row ||
+                                   memcmp(first, m->embedding.data, row) != 0)) {
+        close(m->embedding_file);
+        m->embedding_file = -1;
     }
 }
 
@@ -518,10 +514,9 @@ static bool repack(struct loader *l)
         pool_run(pool, pack_share, &p);
         list[i]->packed = p.dst;
         done += round_up(m->matmul->packed_bytes(list[i]));
-        struct gguf_tensor source = {.data = list[i]->data, .bytes = matrix_bytes(list[i])};
         /* Rows of a tied head are still read as embeddings: released memory would be lost where nothing is mapped. */
         if (list[i]->data != m->embedding.data || !l->options->no_mmap)
-            gguf_release(m->file, &source);
+            gguf_release(list[i]->data, matrix_bytes(list[i]));
         if (l->options->progress)
             go_on = l->options->progress(l->options->progress_ctx, (float)((double)done / (double)total));
     }

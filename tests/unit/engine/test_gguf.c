@@ -176,9 +176,21 @@ static void mapping_and_reading_give_the_same(void **state)
     const struct gguf_tensor *t = gguf_find_tensor(a, "token_embd.weight");
     unsigned char *before = malloc(t->bytes);
     memcpy(before, t->data, t->bytes);
-    gguf_release(a, t);
+    gguf_release(t->data, t->bytes);
     assert_memory_equal(t->data, before, t->bytes);
     free(before);
+    const char *part;
+    int64_t offset;
+    unsigned char row[64];
+    assert_true(gguf_source(a, t->data + 128, &part, &offset));
+    FILE *f = fopen(part, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, (long)offset, SEEK_SET), 0);
+    assert_int_equal(fread(row, 1, sizeof row, f), sizeof row);
+    fclose(f);
+    assert_memory_equal(row, t->data + 128, sizeof row);
+    assert_false(gguf_source(b, gguf_find_tensor(b, "token_embd.weight")->data, &part, &offset)); /* not mapped */
+    assert_false(gguf_source(a, row, &part, &offset));
     gguf_close(a);
     gguf_close(b);
 }
@@ -254,7 +266,12 @@ static void any_part_of_a_split_file_opens_all(void **state)
         struct gguf *g = open_part(no, 3, err, sizeof err);
         assert_non_null(g);
         assert_int_equal(gguf_n_tensors(g), 3);
-        assert_non_null(gguf_find_tensor(g, "c"));
+        const struct gguf_tensor *c = gguf_find_tensor(g, "c");
+        assert_non_null(c);
+        const char *part;
+        int64_t offset;
+        assert_true(gguf_source(g, c->data, &part, &offset));
+        assert_non_null(strstr(part, "-00003-of-00003.gguf"));
         assert_non_null(gguf_find(g, "general.architecture"));
         gguf_close(g);
     }
