@@ -205,6 +205,18 @@ void gguf_close(struct gguf *g)
 
 /* ---- look-up -------------------------------------------------------------------------------------------- */
 
+static int compare_key(const void *wanted, const void *entry)
+{
+    const struct gguf_value *const *v = entry;
+    return gguf_string_compare(*(const struct gguf_string *)wanted, (*v)->key);
+}
+
+static int compare_name(const void *wanted, const void *entry)
+{
+    const struct gguf_tensor *const *t = entry;
+    return gguf_string_compare(*(const struct gguf_string *)wanted, (*t)->name);
+}
+
 size_t gguf_n_values(const struct gguf *g)
 {
     return g->n_values;
@@ -217,19 +229,9 @@ const struct gguf_value *gguf_value_at(const struct gguf *g, size_t i)
 
 const struct gguf_value *gguf_find(const struct gguf *g, const char *key)
 {
-    struct gguf_string wanted = {key, strlen(key)};
-    size_t low = 0, high = g->n_values;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = gguf_string_compare(wanted, g->by_key[middle]->key);
-        if (order == 0)
-            return g->by_key[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    const struct gguf_string wanted = {key, strlen(key)};
+    const struct gguf_value *const *found = bsearch(&wanted, g->by_key, g->n_values, sizeof *g->by_key, compare_key);
+    return found ? *found : NULL;
 }
 
 size_t gguf_n_tensors(const struct gguf *g)
@@ -244,19 +246,10 @@ const struct gguf_tensor *gguf_tensor_at(const struct gguf *g, size_t i)
 
 const struct gguf_tensor *gguf_find_tensor(const struct gguf *g, const char *name)
 {
-    struct gguf_string wanted = {name, strlen(name)};
-    size_t low = 0, high = g->n_tensors;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = gguf_string_compare(wanted, g->by_name[middle]->name);
-        if (order == 0)
-            return g->by_name[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    const struct gguf_string wanted = {name, strlen(name)};
+    const struct gguf_tensor *const *found =
+        bsearch(&wanted, g->by_name, g->n_tensors, sizeof *g->by_name, compare_name);
+    return found ? *found : NULL;
 }
 
 /* ---- values --------------------------------------------------------------------------------------------- */
