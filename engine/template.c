@@ -27,7 +27,8 @@ enum trim { TRIM_NONE, TRIM_IF_SAID, TRIM_ALL, TRIM_ANSWERS_IF_SAID };
 
 struct format {
     const char *name;
-    const char *marks[3];  /* what the template's text must contain, all of them */
+    const char *marks[3]; /* what the template's text must contain, all of them */
+    const char *token;    /* where no template is recognised, a vocabulary with this token has this format; or NULL */
     const char *before[3]; /* a message, by enum engine_role; before[ENGINE_ASSISTANT] asks for an answer too */
     const char *after[3];
     const char *lead;     /* between before[ENGINE_ASSISTANT] and an answer's text (not its ids) */
@@ -36,6 +37,9 @@ struct format {
     enum trim trim;
     bool thinks;  /* Qwen3: answers begin with a <think> block, which is not sent back */
     bool spelled; /* before and after of questions, and lead, are taken from the template's literals */
+    bool prompts; /* the template may have a default system prompt */
+    /* The BOS in front of questions is there only where the template's text contains this; or NULL. */
+    const char *begins;
 };
 
 static const struct format formats[] = {
@@ -46,9 +50,11 @@ static const struct format formats[] = {
      .thinks = true},
     {.name = "chatml",
      .marks = {"<|im_start|>"},
+     .token = "<|im_start|>",
      .before = {"<|im_start|>system\n", "<|im_start|>user\n", "<|im_start|>assistant\n"},
      .after = {"<|im_end|>\n", "<|im_end|>\n", "<|im_end|>\n"},
-     .trim = TRIM_IF_SAID},
+     .trim = TRIM_IF_SAID,
+     .prompts = true},
     /* Llama 3.1 to 3.3 */
     {.name = "llama3",
      .marks = {"<|start_header_id|>", "Cutting Knowledge Date: December 2023"},
@@ -73,7 +79,8 @@ static const struct format formats[] = {
      .after = {"\n<</SYS>>\n\n", " [/INST]", " " EOS},
      .lead = " ",
      .system = SYSTEM_FIRST,
-     .trim = TRIM_ALL},
+     .trim = TRIM_ALL,
+     .begins = "bos_token + '[INST]"}, /* not so in the conversions of Llama 2's pupils */
     /* Mistral: the versions differ in spaces, and in where the system prompt goes. */
     {.name = "mistral",
      .marks = {"[INST]", "loop.last and system_message"},
@@ -102,7 +109,7 @@ struct chat_template {
     bool trim[3];         /* by role */
     char *system;         /* the template's default system prompt, or NULL */
     char *date;
-    char *spelled[4];  /* owned strings that format points to */
+    char *spelled[2];  /* owned strings that format points to */
     int32_t think_end; /* </think>, or -1 */
 };
 
@@ -209,7 +216,11 @@ static const struct format *recognise(const char *text, const struct tokenizer *
         if (matches(&formats[i], text))
             return &formats[i];
     }
-    return tokenizer_find(t, "<|im_start|>") >= 0 ? &formats[1] : &plain;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (formats[i].token && tokenizer_find(t, formats[i].token) >= 0)
+            return &formats[i];
+    }
+    return &plain;
 }
 
 static void read_details(struct chat_template *c, const char *text)
@@ -219,15 +230,14 @@ static void read_details(struct chat_template *c, const char *text)
         c->trim[role] = c->format.trim == TRIM_ALL || (c->format.trim == TRIM_IF_SAID && trims);
     if (c->format.trim == TRIM_ANSWERS_IF_SAID)
         c->trim[ENGINE_ASSISTANT] = trims;
-    if (strcmp(c->format.name, "chatml") == 0 && !(c->system = default_system(text)))
+    if (c->format.prompts && !(c->system = default_system(text)))
         c->system = default_variable(text);
     if (c->format.preamble)
         c->date = default_date(text);
     if (c->format.spelled)
         spell(c, text);
-    if (strcmp(c->format.name, "llama2") == 0 && !strstr(text, "bos_token + '[INST]"))
-        c->format.before[ENGINE_USER] =
-            "[INST] "; /* one BOS for all, as the conversions of Llama 2's pupils have it */
+    if (c->format.begins && !strstr(text, c->format.begins))
+        c->format.before[ENGINE_USER] += sizeof BOS - 1;
     if (strstr(text, "bos_token"))
         c->bos = tokenizer_bos_id(c->tokenizer);
 }
