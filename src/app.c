@@ -137,6 +137,7 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
     if (!(app->store = store_open(db, app_wake, app, err, cap)))
         return err;
     if (app->options->resume) {
+        app->resuming = true;
         app->opening = app->options->resume_id;
         app->opening_latest = !app->opening;
         store_load(app->store, app->opening);

@@ -41,7 +41,7 @@ void app_show(struct app *app, struct conversation *c)
     if (before != c)
         app_let_go(app, before);
     app->opening = 0;
-    app->opening_latest = false;
+    app->opening_latest = app->resuming = false;
     ui_show_conversation(app->ui, c->id, c->title);
     for (size_t i = 0; i < c->n; i++) {
         if (c->messages[i].role != STORE_SYSTEM)
@@ -68,6 +68,7 @@ void app_open(struct app *app, store_id id)
         return;
     }
     app->opening = id;
+    app->opening_latest = app->resuming = false;
     store_load(app->store, id);
 }
 
@@ -126,7 +127,8 @@ static void opened(struct app *app, const struct store_event *event)
         return;
     }
     store_id found = event->conversation.id;
-    bool resuming = app->options->resume && app->shown->n == 0 && !app->shown->stored;
+    bool resuming = app->resuming;
+    app->resuming = false;
     if (!found && app->opening_latest) {
         app->opening_latest = false;
         ui_flash(app->ui, "There is no conversation to resume yet: this is a new one");
@@ -200,6 +202,7 @@ void app_store_event(struct app *app, const struct store_event *event)
     case STORE_ERROR:
         app->history_wanted = false; /* no answer to that query will come */
         app->opening = 0;
+        app->opening_latest = app->resuming = false;
         ui_flash(app->ui, event->text);
         break;
     }

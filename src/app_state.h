@@ -48,6 +48,7 @@ struct app {
 
     store_id opening;    /* conversation the store was asked for, 0 = none */
     bool opening_latest; /* ... or the latest one: --resume */
+    bool resuming;       /* the conversation asked for on the command line has not come yet */
     bool history_wanted; /* the first conversation that comes is for the Up key only */
     char **history;      /* earlier prompts, oldest first */
     size_t n_history;

@@ -248,6 +248,49 @@ class Conversations(unittest.TestCase):
         self.assertEqual(t.end(), 1)
         self.assertIn(b"chinwag: there is no conversation 12", t.raw)
 
+    def test_a_resumed_chat_outlives_a_conversation_that_another_window_deleted(self):
+        t = self.start(*SHORT)
+        self.ask(t, "A question")
+        self.wait_answers(1)
+        self.leave(t)
+        t = self.start(*SHORT, "--resume")
+        t.wait("A question", 5)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        t.key("f2")
+        t.wait("A question", 5)
+        with sqlite3.connect(self.db, timeout=10) as db:
+            db.execute("DELETE FROM message")
+            db.execute("DELETE FROM conversation")
+        db.close()
+        t.key("enter")
+        t.wait("no longer there", 5)
+        self.leave(t)
+
+    def test_the_system_prompt_of_the_command_line_is_for_the_conversation_resumed_alone(self):
+        t = self.start(*SHORT, "-s", "Be brief.")
+        self.ask(t, "A question")
+        self.wait_answers(1)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        self.ask(t, "The younger one")
+        self.wait_answers(2)
+        self.leave(t)
+        t = self.start(*SHORT, "--resume", "-s", "Be a pirate.")
+        t.wait("The younger one", 5)
+        t.key("ctrl-n")
+        t.wait("New conversation", 5)
+        t.key("f2")
+        t.wait("A question", 5)
+        t.key("down")
+        t.key("enter")
+        t.key("esc")
+        t.wait(lambda s: s.lstrip().startswith("A question"), 5)
+        self.ask(t, "And now?")
+        self.wait_answers(3)
+        self.leave(t)
+        self.assertEqual(self.rows("SELECT system FROM conversation ORDER BY id LIMIT 1"), [("Be brief.",)])
+
     # ---- settings ----
 
     def test_a_setting_changed_is_there_next_time_and_the_command_line_wins(self):
