@@ -165,10 +165,10 @@ int cmd_bench(int argc, char **argv)
         case NO_REPACK: b.no_repack = true; break;
         case NO_MMAP: b.no_mmap = true; break;
         case JSON: b.json = true; break;
-        default: return 2;
+        default: return command_usage(argv[0]);
         }
     }
     if (!path || optind < argc)
-        return command_fail(2, "usage: chinwag bench -m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--json]");
+        return command_usage(argv[0]);
     return bench(&b, path, start_ms);
 }

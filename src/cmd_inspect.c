@@ -43,11 +43,11 @@ int cmd_inspect(int argc, char **argv)
     int n_ctx = 0;
     for (int c; (c = getopt_long(argc, argv, "c:", options, NULL)) != -1;) {
         if (c != 'c')
-            return 2;
+            return command_usage(argv[0]);
         n_ctx = (int)command_number("-c", optarg, 1, 1 << 24);
     }
     if (optind + 1 != argc)
-        return command_fail(2, "usage: chinwag inspect FILE [-c N]");
+        return command_usage(argv[0]);
     engine_model *model = command_open_model(&(struct engine_model_options){.path = argv[optind], .no_repack = true});
     if (!model)
         return 1;

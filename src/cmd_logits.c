@@ -69,10 +69,10 @@ int cmd_logits(int argc, char **argv)
         else if (c == 't')
             threads = (int)command_number("-t", optarg, 1, 1024);
         else
-            return 2;
+            return command_usage(argv[0]);
     }
     if (!path || !ids || !out || optind < argc)
-        return command_fail(2, "usage: chinwag logits -m FILE --tokens 1,2,3 [-t N] --raw OUT");
+        return command_usage(argv[0]);
 
     engine_model *model = command_open_model(&(struct engine_model_options){.path = path, .threads = threads});
     if (!model)

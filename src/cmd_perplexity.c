@@ -114,11 +114,11 @@ int cmd_perplexity(int argc, char **argv)
         case 'f': file = optarg; break;
         case 'c': n_ctx = (int)command_number("-c", optarg, 4, 1 << 20); break;
         case 't': threads = (int)command_number("-t", optarg, 1, 1024); break;
-        default: return 2;
+        default: return command_usage(argv[0]);
         }
     }
     if (!path || !file || optind < argc)
-        return command_fail(2, "usage: chinwag perplexity -m FILE -f TEXT [-c N] [-t N]");
+        return command_usage(argv[0]);
 
     size_t len;
     char *text = read_file(file, &len);

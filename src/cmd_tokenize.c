@@ -61,10 +61,10 @@ int cmd_tokenize(int argc, char **argv)
         else if (c == 's')
             special = true;
         else
-            return 2;
+            return command_usage(argv[0]);
     }
     if (!path || !jsonl || optind < argc)
-        return command_fail(2, "usage: chinwag tokenize -m FILE --jsonl [--special] < TEXTS");
+        return command_usage(argv[0]);
 
     engine_model *model = command_open_model(&(struct engine_model_options){.path = path, .vocab_only = true});
     if (!model)

@@ -10,13 +10,14 @@
 static const struct {
     const char *name;
     command *run;
-    const char *usage;
+    const char *usage, *help;
 } commands[] = {
-    {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]   JSON strings in, arrays of token ids out"},
-    {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT   float32 logits of every position"},
-    {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--json]   speed and memory"},
-    {"inspect", cmd_inspect, "FILE [-c N]   what is in a model file, and the memory it needs"},
-    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]   of a text, as llama-perplexity does"},
+    {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]", "JSON strings in, arrays of token ids out"},
+    {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT", "float32 logits of every position"},
+    {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--no-repack] [--no-mmap] [--json]",
+     "speed and memory"},
+    {"inspect", cmd_inspect, "FILE [-c N]", "what is in a model file, and the memory it needs"},
+    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]", "of a text, as llama-perplexity does"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -32,7 +33,15 @@ command *command_find(const char *name)
 void command_list(void)
 {
     for (size_t i = 0; i < N_COMMANDS; i++)
-        printf("  chinwag %s %s\n", commands[i].name, commands[i].usage);
+        printf("  chinwag %s %s   %s\n", commands[i].name, commands[i].usage, commands[i].help);
+}
+
+int command_usage(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            command_fail(2, "usage: chinwag %s %s", name, commands[i].usage);
+    return 2;
 }
 
 int command_fail(int status, const char *format, ...)

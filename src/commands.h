@@ -23,6 +23,9 @@ command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity, cmd_inspect;
 /* One line on stderr, "chinwag: " before it; returns status, so that `return command_fail(1, ...)` reads well. */
 int command_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* How the command of that name is used, as such a line; returns 2. getopt itself is to say nothing: opterr is 0. */
+int command_usage(const char *name);
+
 /* The number an option was given; anything else, or one outside min..max, ends the program with status 2. */
 long command_number(const char *option, const char *text, long min, long max);
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,8 +103,11 @@ int main(int argc, char **argv)
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* numbers are written the same way everywhere */
     command *found = argc > 1 ? command_find(argv[1]) : NULL;
-    if (found)
-        return found(argc - 1, argv + 1);
+    if (found) {
+        opterr = 0;
+        int failed = found(argc - 1, argv + 1);
+        return failed ? failed : finish_output();
+    }
     struct settings settings = {0};
     int status = run(argc, argv, &settings);
     settings_free(&settings);

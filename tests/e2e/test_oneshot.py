@@ -137,6 +137,16 @@ class Streams(OneShot):
         self.assertEqual(err.count(b"\n"), 1)
         self.assertIn(b"No space left", err)
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_commands_fail_on_a_full_disk_too(self):
+        for args in (("inspect", NANO), ("bench", "-m", NANO, "-p", "1", "-n", "1"), ("--help",)):
+            with self.subTest(args), open("/dev/full", "wb") as full:
+                p = self.start(*args, stdout=full)
+                _, err = p.communicate(timeout=LIMIT_S)
+                self.assertEqual(p.returncode, 1)
+                self.assertEqual(err.count(b"\n"), 1)
+                self.assertIn(b"No space left", err)
+
     def test_a_closed_output_is_a_failure_and_no_file_is_written_into(self):
         r = subprocess.run(["sh", "-c", f'exec "$0" -m "$1" -t 1 -p Hello -n 5 --save >&-', CHINWAG, NANO], env=self.env,
                            cwd=self.home, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=LIMIT_S)
@@ -235,6 +245,14 @@ class Mistakes(OneShot):
                      ("-p", "x", "--kv", "q4"), ("--save",)):
             with self.subTest(args):
                 self.one_line(self.run_(*args), 2)
+
+    def test_a_command_used_wrongly_says_in_one_line_how_to_use_it(self):
+        for name, *args in (("bench", "-x"), ("bench", "-m"), ("bench", "--nonsense"), ("inspect",), ("inspect", "-x", NANO),
+                            ("logits", "-m", NANO, "--what"), ("perplexity", "-x"), ("tokenize", "-m", NANO, "-j"),
+                            ("tokenize", "-m", NANO)):
+            with self.subTest((name, *args)):
+                self.one_line(self.run_(name, *args), 2, f"usage: chinwag {name} ")
+        self.one_line(self.run_("bench", "-m", NANO, "extra"), 2, "[--no-repack] [--no-mmap]")
 
     def test_no_question_is_wrong_usage(self):
         self.one_line(self.ask("-p", ""), 2, "no question")
