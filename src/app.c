@@ -71,15 +71,10 @@ static bool open_wake(struct app *app)
     return true;
 }
 
-static int shorter(int a, int b)
-{
-    return a < 0 ? b : b < 0 || a < b ? a : b;
-}
-
 static void sleep_until_something(struct app *app)
 {
     struct pollfd fds[] = {{.fd = ui_fd(app->ui), .events = POLLIN}, {.fd = app->wake[0], .events = POLLIN}};
-    poll(fds, 2, shorter(ui_timeout(app->ui), app_save_timeout(app)));
+    poll(fds, 2, wait_shorter(ui_timeout(app->ui), app_save_timeout(app)));
     char bytes[256];
     while (fds[1].revents && read(app->wake[0], bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAVE_MS 200 /* a growing answer is written this often: well within the 250 ms promised */
-
 bool app_waits(const struct app *app, const struct conversation *c)
 {
     for (size_t i = 0; i < app->n_waiting; i++)
@@ -159,8 +157,7 @@ int app_save_timeout(const struct app *app)
 {
     if (!app->answering || !app->answer_unsaved)
         return -1;
-    double left = app->answer_saved_ms + SAVE_MS - clock_ms();
-    return left <= 0 ? 0 : (int)left + 1;
+    return wait_until_ms(app->answer_saved_ms + CONVERSATION_SAVE_MS);
 }
 
 void app_save_answer(struct app *app)

@@ -54,3 +54,14 @@ double clock_ms(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
+
+int wait_until_ms(double moment)
+{
+    double left = moment - clock_ms();
+    return left <= 0 ? 0 : (int)left + 1;
+}
+
+int wait_shorter(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}

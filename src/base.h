@@ -15,4 +15,8 @@ char *mem_string(const char *s);                  /* NULL stays NULL */
 
 double clock_ms(void); /* monotonic milliseconds since some moment */
 
+/* Timeouts for poll: milliseconds until a moment of clock_ms, 0 when it has passed; the shorter of two, -1 = for ever. */
+int wait_until_ms(double moment);
+int wait_shorter(int a, int b);
+
 #endif

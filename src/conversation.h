@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define CONVERSATION_SAVE_MS 200 /* a growing answer is written this often: well within the 250 ms promised */
+
 struct conversation_message {
     store_id id, parent;
     enum store_role role;

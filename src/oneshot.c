@@ -20,9 +20,8 @@
 #include <unistr.h>
 
 #define INPUT_MAX (64u << 20) /* bytes of standard input: far more than any window holds */
-#define SAVE_MS 200
-#define STOP_MS 2000   /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
-#define STORE_MS 20000 /* ... for the store's word: longer than its own wait for a lock */
+#define STOP_MS 2000          /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
+#define STORE_MS 20000        /* ... for the store's word: longer than its own wait for a lock */
 
 struct oneshot {
     const struct options *options;
@@ -31,7 +30,8 @@ struct oneshot {
     struct worker *worker;
     struct conversation *conversation;
     store_id answer;
-    double saved_ms;       /* clock_ms of the answer's last write to the store */
+    bool unsaved;          /* the answer has grown since saved_ms */
+    double saved_ms;       /* clock_ms of its last write to the store */
     bool terminal;         /* standard output is one */
     bool gone;             /* ... nobody reads it any more */
     bool printed, newline; /* it has got something; that ends with a newline */
@@ -185,6 +185,19 @@ static void save(struct oneshot *o, const struct conversation_message *answer)
     if (o->store)
         conversation_save(o->conversation, o->store, answer);
     o->saved_ms = clock_ms();
+    o->unsaved = false;
+}
+
+static int save_timeout(const struct oneshot *o)
+{
+    return o->unsaved ? wait_until_ms(o->saved_ms + CONVERSATION_SAVE_MS) : -1;
+}
+
+static void save_growth(struct oneshot *o)
+{
+    conversation_save_text(o->conversation, o->store, conversation_find(o->conversation, o->answer));
+    o->saved_ms = clock_ms();
+    o->unsaved = false;
 }
 
 static void generate(struct oneshot *o)
@@ -204,8 +217,7 @@ static void finish(struct oneshot *o, const struct worker_event *event)
     if (!failed && event->text && strlen(event->text) > have)
         print(o, event->text + have, strlen(event->text) - have);
     conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
-    if (o->store)
-        save(o, answer);
+    save(o, answer);
     if (failed)
         fail(o, event->text ? event->text : "the answer failed");
     o->done = true;
@@ -227,8 +239,7 @@ static void grow(struct oneshot *o, const struct worker_event *event)
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
     conversation_append(answer, event->text, event->len);
     print(o, event->text, event->len);
-    if (o->store && clock_ms() - o->saved_ms >= SAVE_MS)
-        save(o, answer);
+    o->unsaved = o->store != NULL;
 }
 
 static void summarized(struct oneshot *o, const struct worker_event *event)
@@ -263,7 +274,7 @@ static void answer_it(struct oneshot *o)
 {
     double give_up = 0; /* after Ctrl-C */
     while (!o->done) {
-        wait_for_something(o, give_up > 0 ? STOP_MS / 10 : -1);
+        wait_for_something(o, wait_shorter(give_up > 0 ? STOP_MS / 10 : -1, save_timeout(o)));
         if (o->interrupted && give_up == 0) {
             give_up = clock_ms() + STOP_MS;
             worker_stop(o->worker);
@@ -271,9 +282,13 @@ static void answer_it(struct oneshot *o)
         }
         for (struct worker_event *e; !o->done && (e = worker_take(o->worker)); worker_event_free(e))
             take(o, e);
+        if (save_timeout(o) == 0)
+            save_growth(o);
         if (give_up > 0 && clock_ms() > give_up)
             o->done = true;
     }
+    if (o->unsaved) /* given up before its end came */
+        save_growth(o);
     if (o->printed ? !o->newline : o->status == 0 && !o->interrupted)
         print(o, "\n", 1);
     if (o->interrupted && o->status == 0)
