@@ -27,26 +27,37 @@ void app_leave(struct app *app, int exit_status, const char *last_words)
     app->last_words = mem_string(last_words);
 }
 
-static bool holds(const struct app *app, const struct conversation *c)
+/* The places that hold conversations, one after the other: what is there (NULL: nothing). The same may be in several. */
+static size_t n_places(const struct app *app)
 {
-    return c == app->shown || c == app->answering || c == app->compacting || app_waits(app, c);
+    return 3 + app->n_waiting;
+}
+
+static struct conversation *place(const struct app *app, size_t i)
+{
+    struct conversation *const one[] = {app->shown, app->answering, app->compacting};
+    return i < 3 ? one[i] : app->waiting[i - 3];
+}
+
+static bool held_before(const struct app *app, const struct conversation *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (place(app, i) == c)
+            return true;
+    return false;
 }
 
 void app_let_go(struct app *app, struct conversation *c)
 {
-    if (c && !holds(app, c))
+    if (c && !held_before(app, c, n_places(app)))
         conversation_free(c);
 }
 
 struct conversation *app_held(const struct app *app, store_id id)
 {
-    struct conversation *const one[] = {app->shown, app->answering, app->compacting};
-    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
-        if (one[i] && one[i]->id == id)
-            return one[i];
-    for (size_t i = 0; i < app->n_waiting; i++)
-        if (app->waiting[i]->id == id)
-            return app->waiting[i];
+    for (size_t i = 0; i < n_places(app); i++)
+        if (place(app, i) && place(app, i)->id == id)
+            return place(app, i);
     return NULL;
 }
 
@@ -143,13 +154,12 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
     return NULL;
 }
 
-/* Stops the answer being written and waits for its last words. */
+/* Stops the answer being written and waits for its last words. Its conversation is held on, until all is known to be saved. */
 static void end_answer(struct app *app)
 {
     if (!app->answering)
         return;
-    while (app->n_waiting)
-        app_forget_waiting(app, app->waiting[0]);
+    app_enqueue(app, app->answering); /* nothing is begun any more */
     worker_stop(app->worker);
     double until = clock_ms() + STOP_MS;
     while (app->answering && clock_ms() < until) {
@@ -167,20 +177,37 @@ static char *rescue(const struct conversation *c)
     const char *tmp = getenv("TMPDIR");
     struct buffer path = {0};
     buffer_printf(&path, "%s/chinwag-%lld-XXXXXX", tmp && *tmp ? tmp : "/tmp", (long long)c->id);
-    buffer_puts(&path, "");
     int fd = mkstemp(path.s);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out) {
-        buffer_free(&path);
-        return NULL;
-    }
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; out && i < c->n; i++)
         fprintf(out, "%s:\n%s\n\n", c->messages[i].role == STORE_USER ? "you" : "chinwag",
                 c->messages[i].text.s ? c->messages[i].text.s : "");
-    if (fclose(out) == 0)
+    bool written = out && !ferror(out);
+    if (out)
+        written = fclose(out) == 0 && written;
+    else if (fd >= 0)
+        close(fd);
+    if (written)
         return buffer_take(&path);
+    if (fd >= 0)
+        unlink(path.s);
     buffer_free(&path);
     return NULL;
+}
+
+/* Each conversation in memory, once. */
+static void rescue_all(struct app *app, const char *why)
+{
+    struct buffer paths = {0};
+    for (size_t i = 0; i < n_places(app); i++) {
+        const struct conversation *c = place(app, i);
+        char *path = c && c->n && !c->deleted && !held_before(app, c, i) ? rescue(c) : NULL;
+        if (path)
+            buffer_printf(&paths, "%s%s", paths.len ? ", " : "; what was said is in ", path);
+        free(path);
+    }
+    app->exit_status = command_fail(1, "the last messages could not be saved: %s%s", why, paths.s ? paths.s : "");
+    buffer_free(&paths);
 }
 
 static void end(struct app *app)
@@ -191,12 +218,8 @@ static void end(struct app *app)
     ui_close(app->ui); /* from here on stderr can be read */
     if (app->worker)
         worker_close(app->worker);
-    if (app->store && !store_close(app->store, err, sizeof err)) {
-        char *copy = rescue(app->shown);
-        app->exit_status = command_fail(1, "the last messages could not be saved: %s%s%s", err,
-                                        copy ? "; this conversation was written to " : "", copy ? copy : "");
-        free(copy);
-    }
+    if (app->store && !store_close(app->store, err, sizeof err))
+        rescue_all(app, err);
     if (app->last_words)
         command_fail(1, "%s", app->last_words);
 }

@@ -355,6 +355,38 @@ class Conversations(unittest.TestCase):
         self.assertEqual(t.end(), 1)
         self.assertEqual(t.raw, b"chinwag: /nonexistent.gguf: No such file or directory\r\n")
 
+    # ---- a store that fails ----
+
+    def test_what_cannot_be_saved_of_any_conversation_is_put_beside(self):
+        beside = self.home / "beside"
+        beside.mkdir()
+        self.env["TMPDIR"] = str(beside)
+        t = self.start(*ENDLESS)
+        with sqlite3.connect(self.db, timeout=10, isolation_level=None) as lock:
+            lock.execute("BEGIN EXCLUSIVE")
+            self.ask(t, "Hello")
+            t.wait("▌", 10)
+            t.key("ctrl-n")
+            t.wait("New conversation", 5)
+            self.ask(t, "A question that waits")
+            t.wait("finished first", 5)
+            t.key("ctrl-n")
+            t.wait("New conversation", 5)
+            t.key("ctrl-d")
+            self.assertEqual(t.end(20), 1)
+        lock.close()
+        last = t.raw.decode(errors="replace").rstrip("\r\n").rsplit("\n", 1)[-1]
+        self.assertIn("could not be saved", last)
+        self.assertIn("locked", last)
+        texts = []
+        for path in beside.iterdir():
+            self.assertIn(str(path), last)
+            texts.append(path.read_text())
+        texts.sort()
+        self.assertEqual(len(texts), 2, last)
+        self.assertEqual(texts[0], "you:\nA question that waits\n\n")
+        self.assertRegex(texts[1], r"\Ayou:\nHello\n\nchinwag:\n.{10}")
+
     # ---- the window ----
 
     def test_a_small_window_never_ends_a_chat(self):
