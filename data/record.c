@@ -18,7 +18,7 @@ static void *checked(void *p)
 {
     if (!p) {
         fputs("chinwag: out of memory\n", stderr);
-        exit(1);
+        abort(); /* not exit: its handlers would touch the screen from this thread */
     }
     return p;
 }
