@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define MAX_DRAFT (4u << 20) /* bytes taken back */
+#define ABANDON_MS 1000      /* what an editor has to leave by itself */
 
 static const char *editor_name(void)
 {
@@ -90,6 +91,7 @@ void editor_start(struct ui *ui)
     tty_listen(false);
     ui->editor = fork();
     if (ui->editor == 0) {
+        signal(SIGPIPE, SIG_DFL); /* programs that ignore it pass that on */
         execl("/bin/sh", "sh", "-c", command.s, "sh", ui->editor_file, (char *)NULL);
         _exit(127);
     }
@@ -121,7 +123,15 @@ void editor_abandon(struct ui *ui)
 {
     if (!ui->editor)
         return;
+    int64_t until = tty_now_ms() + ABANDON_MS;
     kill(ui->editor, SIGTERM);
-    waitpid(ui->editor, NULL, 0);
+    while (waitpid(ui->editor, NULL, WNOHANG) == 0) {
+        if (tty_now_ms() >= until) {
+            kill(ui->editor, SIGKILL);
+            waitpid(ui->editor, NULL, 0);
+            break;
+        }
+        usleep(5000);
+    }
     forget_file(ui);
 }

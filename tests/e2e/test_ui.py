@@ -401,17 +401,36 @@ class Commands(UiTest):
         t.keys("\x1b")
         self.assertNotIn("/regenerate", t.text())
 
+    def editor(self, script):
+        path = os.path.join(scratch, "editor")
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\n" + script)
+        os.chmod(path, 0o755)
+        return self.start(EDITOR="exec " + path, VISUAL="")
+
     def test_the_editor_gets_the_draft_and_gives_it_back(self):
-        editor = os.path.join(scratch, "editor")
-        with open(editor, "w") as f:
-            f.write('#!/bin/sh\necho "in the editor"\nsleep 0.3\necho "and 更多" >>"$1"\n')
-        os.chmod(editor, 0o755)
-        t = self.start(EDITOR=editor, VISUAL="")
+        t = self.editor('echo "in the editor"\nsleep 0.3\necho "and 更多" >>"$1"\n')
         t.keys("draft\x05")
         t.wait(lambda _: t.lines()[21:23] == ["> draft", "  and 更多"], 5)
         self.assertIn(b"in the editor", t.raw)
         t.keys("!")
         self.assertEqual(t.lines()[22], "  and 更多!")
+        self.assertEqual([f for f in os.listdir(scratch) if f.endswith(".md")], [])
+
+    @unittest.skipUnless(os.path.exists("/proc/self/status"), "no /proc")
+    def test_the_editor_is_killed_by_broken_pipes_as_any_program(self):
+        t = self.editor('grep SigIgn /proc/self/status >"$1"\n')  # this test's own Python ignores the signal
+        t.keys("\x05")
+        t.wait("SigIgn", 5)
+        ignored = int(re.search(r"SigIgn:\s*([0-9a-f]{16})", t.text())[1], 16)
+        self.assertFalse(ignored >> (signal.SIGPIPE - 1) & 1)
+
+    def test_an_editor_that_will_not_leave_does_not_hold_the_program(self):
+        t = self.editor('trap "" TERM\necho "in the editor"\nwhile :; do sleep 0.05; done\n')
+        t.keys("\x05")
+        t.wait(lambda _: b"in the editor" in t.raw, 5)
+        os.kill(t.pid, signal.SIGTERM)
+        t.end(5)
         self.assertEqual([f for f in os.listdir(scratch) if f.endswith(".md")], [])
 
 
