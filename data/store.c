@@ -15,8 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-
 #define RETRY_MS 1000
 
 struct store {
@@ -308,6 +306,21 @@ static void end(struct store *s)
     free(s);
 }
 
+/* The thread inherits the mask: it handles no signal. Faults stay deliverable: whoever drew on the terminal has a handler that
+ * gives it back before the end. 0 or an error number. */
+static int start_thread(struct store *s)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap)
 {
     struct db *db = db_open(path, true, err, cap);
@@ -323,14 +336,7 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
     init_condition(&s->news);
     queue(s, (struct command){.type = SETTINGS});
 
-    sigset_t all, before; /* the thread inherits the mask: no signal is ever handled there */
-    sigfillset(&all);
-    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&s->thread, NULL, run, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = start_thread(s);
     if (rc == 0)
         return s;
     snprintf(err, cap, "%s: no thread can be started: %s", db->path, strerror(rc));

@@ -1,7 +1,7 @@
 /*
  * store.h - everything chinwag remembers, in one SQLite file.
  *
- * The store runs a thread of its own that owns the connection. Commands (store_put_*, store_list, ...) copy their arguments,
+ * The store runs a thread of its own that owns the connection and blocks all signals but faults. Commands (store_put_*, store_list, ...) copy their arguments,
  * go into a queue and return at once; results and failures come out as events. Commands are carried out in order, each
  * write in a transaction that is durable before the next command runs. Any thread may call any function.
  *
@@ -126,7 +126,7 @@ void store_search(struct store *s, const char *query, store_id conversation);
 
 /* The next event, or NULL when there is none now. */
 struct store_event *store_take(struct store *s);
-/* Waits for one; NULL when timeout_ms passed first. */
+/* Waits for one; NULL when timeout_ms passed first (-1: never). */
 struct store_event *store_wait(struct store *s, int timeout_ms);
 void store_event_free(struct store_event *e); /* NULL is fine */
 
