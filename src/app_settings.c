@@ -126,7 +126,9 @@ static void open_worker(struct app *app)
     free(app->model_path);
     app->model_path = path;
     struct worker_options options = settings_worker_options(app->settings, path);
-    app->worker = worker_open(&options, app_wake, app);
+    app->worker = worker_open(&options, app_wake, app, err, sizeof err);
+    if (!app->worker)
+        app_leave(app, 1, err);
 }
 
 void app_take_stored_settings(struct app *app, const struct store_event *event)

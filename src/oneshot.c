@@ -353,7 +353,11 @@ static void run(struct oneshot *o, const char *question, const char *db, const c
     if (o->store)
         conversation_save(o->conversation, o->store, m);
     struct worker_options options = settings_worker_options(o->settings, model);
-    o->worker = worker_open(&options, on_event, NULL);
+    o->worker = worker_open(&options, on_event, NULL, err, sizeof err);
+    if (!o->worker) {
+        fail(o, err);
+        return;
+    }
     answer_it(o);
     worker_close(o->worker);
 }

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-
 #define PROGRESS_MS 50.0
 
 /* ---- commands ---- */
@@ -366,7 +364,40 @@ static clockid_t condition_clock(pthread_cond_t *cond)
 #endif
 }
 
-struct worker *worker_open(const struct worker_options *options, void (*notify)(void *ctx), void *ctx)
+/* The thread, and the engine's that it starts, inherit the mask: none handles a signal. Faults stay deliverable: whoever drew on
+ * the terminal has a handler that gives it back before the end. 0 or an error number. */
+static int start_thread(struct worker *w)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&w->thread, NULL, run, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+/* Once there is no thread. */
+static void release(struct worker *w)
+{
+    command_free(w->guess);
+    for (struct command *c = w->commands, *next; c; c = next) {
+        next = c->next;
+        command_free(c);
+    }
+    for (struct worker_event *e; (e = worker_take(w));)
+        worker_event_free(e);
+    memory_free(w->memory);
+    pthread_cond_destroy(&w->commanded);
+    pthread_cond_destroy(&w->happened);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+struct worker *worker_open(const struct worker_options *options, void (*notify)(void *ctx), void *ctx, char *err,
+                           size_t cap)
 {
     struct worker *w = mem_new(1, sizeof *w);
     w->options = *options;
@@ -381,19 +412,12 @@ struct worker *worker_open(const struct worker_options *options, void (*notify)(
     w->clock = condition_clock(&w->happened);
     give(w, COMMAND_LOAD, NULL, options->model_path);
 
-    sigset_t all, before; /* the engine's threads are started by this one and inherit its mask */
-    sigfillset(&all);
-    /* Faults stay deliverable: whoever drew on the terminal has a handler that gives it back before the end. */
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&w->thread, NULL, run, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
-        fprintf(stderr, "chinwag: no thread can be started: %s\n", strerror(error));
-        abort();
-    }
-    return w;
+    int error = start_thread(w);
+    if (!error)
+        return w;
+    snprintf(err, cap, "no thread can be started: %s", strerror(error));
+    release(w);
+    return NULL;
 }
 
 void worker_close(struct worker *w)
@@ -406,18 +430,7 @@ void worker_close(struct worker *w)
     pthread_mutex_unlock(&w->lock);
     worker_stop(w);
     pthread_join(w->thread, NULL);
-    command_free(w->guess);
-    for (struct command *c = w->commands, *next; c; c = next) {
-        next = c->next;
-        command_free(c);
-    }
-    for (struct worker_event *e; (e = worker_take(w));)
-        worker_event_free(e);
-    memory_free(w->memory);
-    pthread_cond_destroy(&w->commanded);
-    pthread_cond_destroy(&w->happened);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
+    release(w);
 }
 
 void worker_generate(struct worker *w, const struct worker_job *job)
@@ -497,6 +510,8 @@ struct worker_event *worker_take(struct worker *w)
 struct worker_event *worker_wait(struct worker *w, int timeout_ms)
 {
     struct timespec until;
+    bool for_ever = timeout_ms < 0;
+    timeout_ms = for_ever ? 0 : timeout_ms;
     clock_gettime(w->clock, &until);
     until.tv_sec += timeout_ms / 1000;
     until.tv_nsec += timeout_ms % 1000 * 1000000L;
@@ -508,7 +523,8 @@ struct worker_event *worker_wait(struct worker *w, int timeout_ms)
     struct worker_event *e;
     int error = 0;
     while (!(e = take_locked(w)) && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&w->happened, &w->lock, &until);
+        error = for_ever ? pthread_cond_wait(&w->happened, &w->lock)
+                         : pthread_cond_timedwait(&w->happened, &w->lock, &until);
     pthread_mutex_unlock(&w->lock);
     return e;
 }

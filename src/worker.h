@@ -3,7 +3,7 @@
  *
  * The worker loads the model, plans the window, evaluates, samples and summarizes. Commands return at once and copy their
  * arguments; they may come from any one thread. A new command to generate waits for the running one; worker_stop ends it.
- * Sampling settings are shared and read afresh for every token.
+ * Sampling settings are shared and read afresh for every token. The thread blocks all signals but faults.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -25,9 +25,11 @@ struct worker_options {
     uint64_t seed; /* 0 = random */
 };
 
-/* notify is called from the worker after each event is queued; it must only wake its owner. */
-struct worker *worker_open(const struct worker_options *options, void (*notify)(void *ctx), void *ctx);
-void worker_close(struct worker *w); /* stops what runs, joins the thread */
+/* notify is called from the worker after each event is queued; it must only wake its owner. NULL and err when no thread can be
+ * started; that the model cannot be loaded comes as an event. */
+struct worker *worker_open(const struct worker_options *options, void (*notify)(void *ctx), void *ctx, char *err,
+                           size_t cap);
+void worker_close(struct worker *w); /* stops what runs, joins the thread; NULL is fine */
 
 /* One message of the conversation as the worker sees it. */
 struct worker_message {
@@ -58,10 +60,10 @@ void worker_compact(struct worker *w, const struct worker_job *job); /* answer, 
 void worker_prepare(struct worker *w, const struct worker_job *job, bool rests); /* answer unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
-/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts the
- * random numbers anew. */
 bool worker_idle(struct worker *w); /* nothing runs, nothing waits: guesses send no event at their end */
 
+/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts the
+ * random numbers anew. */
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);
 void worker_set_threads(struct worker *w, int threads);
 
@@ -92,7 +94,9 @@ struct worker_event { /* owned by the taker: worker_event_free */
     char model[96];
     int n_ctx, threads;
 };
-struct worker_event *worker_take(struct worker *w); /* NULL: none now */
+/* The next event, or NULL when there is none now. */
+struct worker_event *worker_take(struct worker *w);
+/* Waits for one; NULL when timeout_ms passed first (-1: never). */
 struct worker_event *worker_wait(struct worker *w, int timeout_ms);
 void worker_event_free(struct worker_event *e);
 

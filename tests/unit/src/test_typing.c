@@ -465,7 +465,7 @@ static void a_guess_before_there_is_a_model_is_harmless(void **state)
 {
     (void)state;
     struct worker_options options = {.model_path = "no/such.gguf", .n_ctx = 512};
-    struct worker *w = worker_open(&options, NULL, NULL);
+    struct worker *w = start_worker(&options);
     struct chat *c = chat_new(w);
     guess(c, "Hello");
     worker_event_free(wait_for(w, WORKER_LOAD_FAILED));

@@ -2,6 +2,9 @@
  * default model where it is there. */
 #include "worker_test.h"
 
+#include <math.h>
+#include <pthread.h>
+
 enum {
     STOP_MS = 500, /* the promise is 50 ms; the machine that tests may be busy, so the measured figures are printed */
     STOPS = 5,     /* of which the median counts */
@@ -13,8 +16,9 @@ static void a_model_is_loaded_on_the_thread(void **state)
 {
     (void)state;
     struct worker_options options = {.model_path = nano, .n_ctx = 512, .threads = 1};
-    struct worker *w = worker_open(&options, NULL, NULL);
-    struct worker_event *e = worker_wait(w, WAIT_MS);
+    struct worker *w = start_worker(&options);
+    struct worker_event *e = worker_wait(w, -1);
+    assert_non_null(e);
     assert_int_equal(e->type, WORKER_LOADING);
     worker_event_free(e);
     e = wait_for(w, WORKER_LOADED);
@@ -30,7 +34,7 @@ static void a_file_that_is_no_model_fails_and_the_next_one_can_be_loaded(void **
 {
     (void)state;
     struct worker_options options = {.model_path = "no/such.gguf", .n_ctx = 512};
-    struct worker *w = worker_open(&options, NULL, NULL);
+    struct worker *w = start_worker(&options);
     struct chat *c = chat_new(w);
     int64_t question = chat_add(c, ENGINE_USER, "Hello");
     struct worker_job job = chat_job(c, question + 1);
@@ -57,7 +61,7 @@ static void what_is_asked_while_the_model_loads_is_answered_after(void **state)
 {
     (void)state;
     struct worker_options options = {.model_path = nano, .n_ctx = 512, .threads = 2};
-    struct worker *w = worker_open(&options, NULL, NULL);
+    struct worker *w = start_worker(&options);
     struct chat *c = chat_new(w);
     chat_ask(c, "Hello");
     assert_int_equal(c->n, 2);
@@ -79,13 +83,16 @@ static void another_model_takes_over_the_conversation(void **state)
     worker_close(w);
 }
 
+/* What runs would go on for minutes: at temperature 0 the model answers in circles until the window is full. */
 static void closing_does_not_wait_for_what_runs(void **state)
 {
     (void)state;
+    double longest = 0;
     for (int i = 0; i < 10; i++) {
-        struct worker_options options = {.model_path = nano, .n_ctx = 4096, .threads = 2};
-        struct worker *w = worker_open(&options, NULL, NULL);
+        struct worker_options options = {.model_path = nano, .n_ctx = 32768, .threads = 2};
+        struct worker *w = start_worker(&options);
         struct chat *c = chat_new(w);
+        set_temperature(w, 0);
         c->max_tokens = 0;
         struct worker_job job = chat_job(c, chat_add(c, ENGINE_USER, "Hello") + 1);
         job.n_messages = 1;
@@ -93,11 +100,37 @@ static void closing_does_not_wait_for_what_runs(void **state)
             worker_event_free(wait_for(w, WORKER_LOADED));
         worker_generate(w, &job);
         worker_generate(w, &job);
+        if (i % 4 == 3)
+            worker_event_free(wait_for(w, WORKER_PIECE));
         usleep((useconds_t)i * 3000);
+        double start = clock_ms();
         worker_close(w);
+        longest = fmax(longest, clock_ms() - start);
         chat_free(c);
     }
+    print_message("figure: closing took %.0f ms at most\n", longest);
+    assert_true(longest < 2000);
 }
+
+#ifdef __GLIBC__
+static void a_thread_that_cannot_be_started_is_said(void **state)
+{
+    (void)state;
+    char err[512] = "";
+    struct worker_options options = {.model_path = nano};
+    pthread_attr_t usual, huge;
+    pthread_getattr_default_np(&usual);
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, (size_t)1 << 47); /* more than there are addresses */
+    pthread_setattr_default_np(&huge);
+    struct worker *w = worker_open(&options, NULL, NULL, err, sizeof err);
+    pthread_setattr_default_np(&usual);
+    pthread_attr_destroy(&huge);
+    pthread_attr_destroy(&usual);
+    assert_null(w);
+    assert_non_null(strstr(err, "no thread can be started"));
+}
+#endif
 
 /* ---- turns ---- */
 
@@ -209,7 +242,7 @@ static void watched_answer(struct watch *watch, int change_after)
 {
     *watch = (struct watch){.change_after = change_after};
     struct worker_options options = {.model_path = nano, .n_ctx = 512, .threads = 1, .seed = 1};
-    struct worker *w = worker_open(&options, on_event, watch);
+    struct worker *w = start_worker_with(&options, on_event, watch);
     worker_event_free(wait_for(w, WORKER_LOADED));
     set_temperature(w, 0);
     watch->w = w;
@@ -401,6 +434,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_asked_while_the_model_loads_is_answered_after),
         cmocka_unit_test(another_model_takes_over_the_conversation),
         cmocka_unit_test(closing_does_not_wait_for_what_runs),
+#ifdef __GLIBC__
+        cmocka_unit_test(a_thread_that_cannot_be_started_is_said),
+#endif
         cmocka_unit_test(a_second_turn_evaluates_only_its_new_tokens),
         cmocka_unit_test(a_second_turn_evaluates_only_its_new_tokens_with_the_default_model),
         cmocka_unit_test(an_answer_ends_at_its_limit_and_at_the_windows),

@@ -188,7 +188,7 @@ static void idle_compaction_gives_way_to_a_question_and_costs_it_nothing(void **
     (void)state;
     struct watch watch = {.generate_at = 1};
     struct worker_options options = {.model_path = nano, .n_ctx = 1024, .threads = 1, .seed = 1};
-    struct worker *w = worker_open(&options, on_event, &watch);
+    struct worker *w = start_worker_with(&options, on_event, &watch);
     worker_event_free(wait_for(w, WORKER_LOADED));
     struct chat *c = chat_new(w);
     fill(c);

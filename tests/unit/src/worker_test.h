@@ -65,10 +65,25 @@ static inline struct worker_event *wait_for(struct worker *w, enum worker_event_
     }
 }
 
+static inline struct worker *start_worker_with(const struct worker_options *options, void (*notify)(void *ctx),
+                                               void *ctx)
+{
+    char err[512] = "";
+    struct worker *w = worker_open(options, notify, ctx, err, sizeof err);
+    if (!w)
+        fail_msg("%s", err);
+    return w;
+}
+
+static inline struct worker *start_worker(const struct worker_options *options)
+{
+    return start_worker_with(options, NULL, NULL);
+}
+
 static inline struct worker *open_worker(const char *path, int n_ctx)
 {
     struct worker_options options = {.model_path = path, .n_ctx = n_ctx, .threads = 2, .seed = 1};
-    struct worker *w = worker_open(&options, NULL, NULL);
+    struct worker *w = start_worker(&options);
     struct worker_event *e = next_event(w);
     if (e->type != WORKER_LOADED)
         fail_msg("%s", e->text);
