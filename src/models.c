@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Where several models lie in the directory, these come first; then alphabetically. */
-static const char *const preferred[] = {"SmolLM2-135M-Instruct.Q4_1.gguf", "qwen2.5", "SmolLM2"};
+static const char *const preferred[] = {"qwen2.5", "SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2"};
 
 static size_t rank(const char *name)
 {

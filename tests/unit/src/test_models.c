@@ -78,19 +78,19 @@ static void test_an_empty_machine_is_told_what_to_do(void **state)
     free(names);
 }
 
-static void test_the_default_comes_first_then_qwen_then_the_alphabet(void **state)
+static void test_qwen_comes_first_then_the_default_then_the_alphabet(void **state)
 {
     (void)state;
     put("notes.txt", "GGUF");
     put("zebra.gguf", "GGUF");
     put("Apple.gguf", "GGUF");
     chosen("Apple.gguf");
-    put("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", "GGUF");
-    chosen("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf");
     put("SmolLM2-135M-Instruct.Q4_1.gguf", "GGUF");
     chosen("SmolLM2-135M-Instruct.Q4_1.gguf");
+    put("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", "GGUF");
+    chosen("Qwen2.5-0.5B-Instruct-Q4_K_M.gguf");
     char *names = model_names();
-    assert_string_equal(names, "SmolLM2-135M-Instruct.Q4_1.gguf, Qwen2.5-0.5B-Instruct-Q4_K_M.gguf, Apple.gguf, "
+    assert_string_equal(names, "Qwen2.5-0.5B-Instruct-Q4_K_M.gguf, SmolLM2-135M-Instruct.Q4_1.gguf, Apple.gguf, "
                                "zebra.gguf");
     free(names);
 }
@@ -184,7 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         each(test_an_empty_machine_is_told_what_to_do),
-        each(test_the_default_comes_first_then_qwen_then_the_alphabet),
+        each(test_qwen_comes_first_then_the_default_then_the_alphabet),
         each(test_a_split_model_is_listed_once),
         each(test_the_command_line_comes_before_all),
         each(test_one_remembered_that_has_gone_is_passed_over),
