@@ -4,6 +4,7 @@
  */
 #include "../../../engine/lookup.h"
 #include "../../../engine/session.h"
+#include "session_test.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,17 +19,8 @@
 
 #include <cmocka.h>
 
-#define GOLDEN "tests/golden/"
 #define N_IDS 200
 #define N_ANSWER 150
-
-static const char *const files[] = {
-    GOLDEN "llama-nano-Q4_0.gguf",
-    GOLDEN "qwen2-nano-odd-Q4_K_M.gguf",
-    GOLDEN "qwen3-nano-Q4_0.gguf",
-    GOLDEN "qwen2-nano-Q6_K.gguf",
-};
-#define N_FILES (sizeof files / sizeof *files)
 
 /* Random weights repeat themselves when greedy, and say all sorts of things when warm: cool ones do some of both. */
 static const struct engine_sampling ways[] = {
@@ -46,25 +38,12 @@ static const struct engine_sampling ways[] = {
 #define N_WAYS (sizeof ways / sizeof *ways)
 
 static int32_t random_ids[N_IDS], repeating_ids[N_IDS];
-static char err[512];
-
-static engine_model *open_model(const char *path)
-{
-    engine_model *m = engine_model_open(&(struct engine_model_options){.path = path}, err, sizeof err);
-    if (!m)
-        fail_msg("%s", err);
-    return m;
-}
 
 enum drafts { NONE, THAT_PAY, ALWAYS };
 
-static engine_session *open_session(const engine_model *m, struct engine_session_options o, enum drafts drafts)
+static engine_session *open_drafting(const engine_model *m, struct engine_session_options o, enum drafts drafts)
 {
-    if (o.n_ctx == 0)
-        o.n_ctx = 600;
-    engine_session *s = engine_session_open(m, &o, err, sizeof err);
-    if (!s)
-        fail_msg("%s", err);
+    engine_session *s = open_session(m, o);
     engine_session_set_lookup(s, drafts != NONE);
     if (drafts == ALWAYS && s->lookup)
         lookup_always(s->lookup, true);
@@ -278,8 +257,8 @@ static void answers_are_the_same_with_drafts_and_without(void **state)
         engine_model *m = open_model(files[f]);
         for (int threads = 1; threads <= 3; threads++) {
             const struct engine_session_options o = {.threads = threads, .chunk = threads == 3 ? 5 : 0};
-            engine_session *plain = open_session(m, o, NONE), *ahead = open_session(m, o, ALWAYS),
-                           *paying = open_session(m, o, THAT_PAY);
+            engine_session *plain = open_drafting(m, o, NONE), *ahead = open_drafting(m, o, ALWAYS),
+                           *paying = open_drafting(m, o, THAT_PAY);
             for (size_t w = 0; w < N_WAYS; w++)
                 for (int repeats = 0; repeats < 2; repeats++) {
                     engine_session *all[] = {plain, ahead, paying};
@@ -315,8 +294,8 @@ static void settings_act_on_the_next_token(void **state)
 {
     (void)state;
     engine_model *m = open_model(files[1]);
-    engine_session *plain = open_session(m, (struct engine_session_options){.threads = 1}, NONE);
-    engine_session *ahead = open_session(m, (struct engine_session_options){.threads = 2}, ALWAYS);
+    engine_session *plain = open_drafting(m, (struct engine_session_options){.threads = 1}, NONE);
+    engine_session *ahead = open_drafting(m, (struct engine_session_options){.threads = 2}, ALWAYS);
     int accepted = 0, differ = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         int32_t a, b;
@@ -357,7 +336,7 @@ static void the_window_fills_to_the_same_token(void **state)
     int accepted = 0;
     for (int room = 0; room <= 40; room++) {
         const struct engine_session_options o = {.n_ctx = N_IDS + room, .threads = 1};
-        engine_session *plain = open_session(m, o, NONE), *ahead = open_session(m, o, ALWAYS);
+        engine_session *plain = open_drafting(m, o, NONE), *ahead = open_drafting(m, o, ALWAYS);
         assert_ok(prompt(plain, repeating_ids, N_IDS));
         assert_ok(prompt(ahead, repeating_ids, N_IDS));
         size_t n = answer(plain, &ways[0], want, N_ANSWER);
@@ -381,8 +360,8 @@ static void sessions_change_with_drafts_waiting(void **state)
     engine_model *m = open_model(files[2]);
     size_t vocab = (size_t)engine_model_info(m)->n_vocab;
     float *want_row = malloc(3 * vocab * sizeof *want_row), *row = malloc(3 * vocab * sizeof *row);
-    engine_session *plain = open_session(m, (struct engine_session_options){.threads = 1}, NONE);
-    engine_session *ahead = open_session(m, (struct engine_session_options){.threads = 2}, ALWAYS);
+    engine_session *plain = open_drafting(m, (struct engine_session_options){.threads = 1}, NONE);
+    engine_session *ahead = open_drafting(m, (struct engine_session_options){.threads = 2}, ALWAYS);
     int32_t want[N_ANSWER + 1], got[N_ANSWER + 1];
     int waiting = 0;
     unsigned random = 3;
@@ -445,7 +424,7 @@ static void a_context_taken_back_gives_the_same_drafts_again(void **state)
 {
     (void)state;
     engine_model *m = open_model(files[0]);
-    engine_session *s = open_session(m, (struct engine_session_options){.threads = 1}, ALWAYS);
+    engine_session *s = open_drafting(m, (struct engine_session_options){.threads = 1}, ALWAYS);
     int32_t ids[N_ANSWER + 1];
     int accepted = 0;
     for (int i = 0; i < 8; i++) {
@@ -481,8 +460,8 @@ static void a_stopped_answer_goes_on_as_if_it_had_not_been(void **state)
 {
     (void)state;
     engine_model *m = open_model(files[0]);
-    engine_session *plain = open_session(m, (struct engine_session_options){.threads = 1}, NONE);
-    engine_session *ahead = open_session(m, (struct engine_session_options){.threads = 2}, ALWAYS);
+    engine_session *plain = open_drafting(m, (struct engine_session_options){.threads = 1}, NONE);
+    engine_session *ahead = open_drafting(m, (struct engine_session_options){.threads = 2}, ALWAYS);
     int32_t want[N_ANSWER + 1], got[N_ANSWER + 1];
     const struct engine_sampling *how = &ways[2];
     assert_ok(prompt(plain, repeating_ids, N_IDS));
@@ -522,7 +501,7 @@ static void waiting_rows_are_not_handed_out_when_stopped(void **state)
 {
     (void)state;
     engine_model *m = open_model(files[0]);
-    engine_session *s = open_session(m, (struct engine_session_options){.threads = 1}, ALWAYS);
+    engine_session *s = open_drafting(m, (struct engine_session_options){.threads = 1}, ALWAYS);
     int32_t want[N_ANSWER + 1], got, other = -1;
     assert_ok(prompt(s, repeating_ids, N_IDS));
     size_t n = answer(s, &ways[0], want, N_ANSWER);
@@ -553,7 +532,7 @@ static void a_ring_is_never_written_on_a_guess(void **state)
     /* In 600 tokens a window of 400 needs no ring; one of 40 does. */
     for (int window = 40; window <= 400; window += 360) {
         const struct engine_session_options o = {.threads = 1, .attn_window = window, .chunk = 16};
-        engine_session *plain = open_session(m, o, NONE), *ahead = open_session(m, o, ALWAYS);
+        engine_session *plain = open_drafting(m, o, NONE), *ahead = open_drafting(m, o, ALWAYS);
         assert_ok(prompt(plain, repeating_ids, N_IDS));
         assert_ok(prompt(ahead, repeating_ids, N_IDS));
         size_t n = answer(plain, &ways[0], want, N_ANSWER);

@@ -2,7 +2,7 @@
  * Sessions on the small models of tests/golden: random weights, real architectures. What is said must not depend on how it was
  * evaluated: threads, chunks, cache, windows larger than the text.
  */
-#include "../../../engine/engine.h"
+#include "session_test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -19,38 +19,10 @@
 
 #include <cmocka.h>
 
-#define GOLDEN "tests/golden/"
 #define N_IDS 300
-
-static const char *const files[] = {
-    GOLDEN "llama-nano-Q4_0.gguf",
-    GOLDEN "qwen2-nano-odd-Q4_K_M.gguf",
-    GOLDEN "qwen3-nano-Q4_0.gguf",
-    GOLDEN "qwen2-nano-Q6_K.gguf",
-};
-#define N_FILES (sizeof files / sizeof *files)
 
 static const struct engine_sampling greedy = {.temperature = 0, .top_p = 1, .repeat_penalty = 1};
 static int32_t ids[N_IDS]; /* the text every test uses */
-static char err[512];
-
-static engine_model *open_model(const char *path)
-{
-    engine_model *m = engine_model_open(&(struct engine_model_options){.path = path}, err, sizeof err);
-    if (!m)
-        fail_msg("%s", err);
-    return m;
-}
-
-static engine_session *open_session(const engine_model *m, struct engine_session_options o)
-{
-    if (o.n_ctx == 0)
-        o.n_ctx = 600;
-    engine_session *s = engine_session_open(m, &o, err, sizeof err);
-    if (!s)
-        fail_msg("%s", err);
-    return s;
-}
 
 /* Greedy answer after the current prompt; returns its length. */
 static size_t answer(engine_session *s, int32_t *out, size_t max)
