@@ -1,7 +1,7 @@
 /*
  * vector.h - everything of the forward pass that is not a weight matrix: norms, rope, SiLU, attention over the KV cache.
  *
- * One source, vector.inc, is compiled once per instruction set. Within a set the order and rounding of every addition is
+ * One source, vector_body.h, is compiled once per instruction set. Within a set the order and rounding of every addition is
  * fixed: it depends on the shapes of the model only, never on how many tokens are evaluated together or which thread does
  * it. exp is accurate to 2 units in the last place (0 below -87.3); half floats are rounded to nearest even and saturate.
  *

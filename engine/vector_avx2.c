@@ -1,4 +1,4 @@
-/* vector_avx2.c - vector.inc for AVX2 with FMA and F16C. */
+/* vector_avx2.c - vector_body.h for AVX2 with FMA and F16C. */
 #include "vector.h"
 
 #include <immintrin.h>
@@ -39,4 +39,4 @@ static inline void v_to_half(uint16_t *h, vf v)
     _mm_storeu_si128((__m128i *)h, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
 }
 
-#include "vector.inc"
+#include "vector_body.h"

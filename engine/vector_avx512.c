@@ -1,4 +1,4 @@
-/* vector_avx512.c - vector.inc for AVX512 (F, BW, VL, DQ). */
+/* vector_avx512.c - vector_body.h for AVX512 (F, BW, VL, DQ). */
 #include "vector.h"
 
 #include <immintrin.h>
@@ -39,4 +39,4 @@ static inline void v_to_half(uint16_t *h, vf v)
     _mm256_storeu_si256((__m256i *)h, _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
-#include "vector.inc"
+#include "vector_body.h"

@@ -1,4 +1,4 @@
-/* vector_neon.c - vector.inc for 64-bit ARM: fused multiply-add and half conversions are in its base. */
+/* vector_neon.c - vector_body.h for 64-bit ARM: fused multiply-add and half conversions are in its base. */
 #include "vector.h"
 
 #include <arm_neon.h>
@@ -36,4 +36,4 @@ static inline void v_to_half(uint16_t *h, vf v)
     vst1_u16(h, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)v)));
 }
 
-#include "vector.inc"
+#include "vector_body.h"

@@ -1,4 +1,4 @@
-/* vector_scalar.c - vector.inc for any CPU: four lanes that the compiler maps to what there is, no fused multiply-add. */
+/* vector_scalar.c - vector_body.h for any CPU: four lanes that the compiler maps to what there is, no fused multiply-add. */
 #include "quant.h"
 #include "vector.h"
 
@@ -40,4 +40,4 @@ static inline void v_to_half(uint16_t *h, vf v)
         h[i] = f32_to_f16(v[i]);
 }
 
-#include "vector.inc"
+#include "vector_body.h"

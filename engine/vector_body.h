@@ -1,5 +1,5 @@
 /*
- * vector.inc - the body of vector_*.c. Before it: LANES, vf and vi (vectors of LANES floats and int32), QUERIES (queries
+ * vector_body.h - the body of vector_*.c. Before it: LANES, vf and vi (vectors of LANES floats and int32), QUERIES (queries
  * multiplied at once), v_fma, v_max, v_upper (lanes n and up moved to lane 0 and up, n half of what is left), v_from_half,
  * v_to_half, KERNELS and KERNELS_NAME.
  *
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define VECTORS 4                       /* accumulators per query: enough to hide the latency of a multiply-add */
+#define VECTORS 4 /* accumulators per query: enough to hide the latency of a multiply-add */
 #define WIDTH (VECTORS * LANES)
-#define HALF_MAX 65504.0f               /* largest finite half float */
-#define ROUND 12582912.0f               /* 1.5 x 2^23: adding it leaves the nearest integer in the low bits */
+#define HALF_MAX 65504.0f /* largest finite half float */
+#define ROUND 12582912.0f /* 1.5 x 2^23: adding it leaves the nearest integer in the low bits */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE vf v_load(const float *p)
@@ -37,18 +37,18 @@ INLINE vf v_set(float x)
 INLINE vf v_load_some(const float *p, int n, float fill)
 {
     vf v = v_set(fill);
-    memcpy(&v, p, (size_t) n * sizeof *p);
+    memcpy(&v, p, (size_t)n * sizeof *p);
     return v;
 }
 
 INLINE void v_store_some(float *p, vf v, int n)
 {
-    memcpy(p, &v, (size_t) n * sizeof *p);
+    memcpy(p, &v, (size_t)n * sizeof *p);
 }
 
 INLINE vf v_select(vi mask, vf a, vf b)
 {
-    return (vf) (((vi) a & mask) | ((vi) b & ~mask));
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
 }
 
 /* Halves are added, then quarters, and so on: the upper to the lower. */
@@ -84,8 +84,8 @@ INLINE vf v_exp(vf x)
     p = v_fma(p, r, v_set(1.0f / 6));
     p = v_fma(p, r, v_set(0.5f));
     p = v_fma(p * r, r, r) + 1.0f;
-    vi power = ((vi) shifted - (vi) v_set(ROUND) + 127) << 23;
-    return (vf) ((vi) (p * (vf) power) & ~tiny);
+    vi power = ((vi)shifted - (vi)v_set(ROUND) + 127) << 23;
+    return (vf)((vi)(p * (vf)power) & ~tiny);
 }
 
 /* 2^x for x <= 0: 2^n times the Taylor polynomial of 2^f, |f| <= 1/2, of degree 7 (remainder below 6e-9); 0 below 2^-126. */
@@ -102,8 +102,8 @@ INLINE vf v_exp2(vf x)
     p = v_fma(p, f, v_set(2.40226507e-1f));
     p = v_fma(p, f, v_set(6.93147181e-1f));
     p = v_fma(p, f, v_set(1));
-    vi power = ((vi) shifted - (vi) v_set(ROUND) + 127) << 23;
-    return (vf) ((vi) (p * (vf) power) & ~tiny);
+    vi power = ((vi)shifted - (vi)v_set(ROUND) + 127) << 23;
+    return (vf)((vi)(p * (vf)power) & ~tiny);
 }
 
 /* ---- rows of activations --------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void rms_norm(const float *x, const float *weight, float *out, int n, flo
         vf v = i + LANES <= n ? v_load(x + i) : v_load_some(x + i, n - i, 0);
         sums[0] = v_fma(v, v, sums[0]);
     }
-    float mean = sum_lanes((sums[0] + sums[1]) + (sums[2] + sums[3])) / (float) n;
+    float mean = sum_lanes((sums[0] + sums[1]) + (sums[2] + sums[3])) / (float)n;
     float factor = 1.0f / sqrtf(mean + eps);
     for (i = 0; i < n; i++)
         out[i] = x[i] * factor * weight[i];
@@ -150,7 +150,8 @@ static void silu_multiply(float *gate, const float *up, int n)
     for (; i + LANES <= n; i += LANES)
         v_store(gate + i, v_silu_multiply(v_load(gate + i), v_load(up + i)));
     if (i < n)
-        v_store_some(gate + i, v_silu_multiply(v_load_some(gate + i, n - i, 0), v_load_some(up + i, n - i, 0)), n - i);
+        v_store_some(gate + i, v_silu_multiply(v_load_some(gate + i, n - i, 0), v_load_some(up + i, n - i, 0)),
+                     n - i);
 }
 
 static void rotate_neighbours(float *x, const float *cosines, const float *sines, int pairs)
@@ -181,7 +182,7 @@ static void narrow(const float *x, uint16_t *out, int n)
         v = v_select(v < -HALF_MAX, v_set(-HALF_MAX), v);
         uint16_t h[LANES];
         v_to_half(h, v);
-        memcpy(out + i, h, (size_t) some * sizeof *h);
+        memcpy(out + i, h, (size_t)some * sizeof *h);
     }
 }
 
@@ -235,11 +236,11 @@ static float largest(const float *x, size_t n)
     /* The comparison with NaN is false, so the element is passed over. */
     for (; i + WIDTH <= n; i += WIDTH)
         for (int k = 0; k < VECTORS; k++) {
-            vf v = v_load(x + i + (size_t) k * LANES);
+            vf v = v_load(x + i + (size_t)k * LANES);
             best[k] = v_select(v > best[k], v, best[k]);
         }
     for (; i < n; i += LANES) {
-        vf v = i + LANES <= n ? v_load(x + i) : v_load_some(x + i, (int) (n - i), none);
+        vf v = i + LANES <= n ? v_load(x + i) : v_load_some(x + i, (int)(n - i), none);
         best[0] = v_select(v > best[0], v, best[0]);
     }
     return max_lanes(v_max(v_max(best[0], best[1]), v_max(best[2], best[3])));
@@ -251,7 +252,7 @@ static void exponentials(const float *x, float *out, size_t n, float factor, flo
     for (; i + LANES <= n; i += LANES)
         v_store(out + i, v_exp(v_load(x + i) * factor - shift));
     if (i < n)
-        v_store_some(out + i, v_exp(v_load_some(x + i, (int) (n - i), 0) * factor - shift), (int) (n - i));
+        v_store_some(out + i, v_exp(v_load_some(x + i, (int)(n - i), 0) * factor - shift), (int)(n - i));
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
@@ -259,7 +260,7 @@ static void exponentials(const float *x, float *out, size_t n, float factor, flo
 /* LANES values of a tile at element i. */
 INLINE vf load_tile(const void *tile, size_t i, bool wide)
 {
-    return wide ? v_load((const float *) tile + i) : v_from_half((const uint16_t *) tile + i);
+    return wide ? v_load((const float *)tile + i) : v_from_half((const uint16_t *)tile + i);
 }
 
 /* One step of fetching a tile of half floats into the cache while another is worked on: step 0..steps - 1, each as many bytes. */
@@ -284,12 +285,13 @@ INLINE void scores(const struct vector_attend *a, int first, const int nq, int n
 #pragma GCC unroll 8
             for (int v = 0; v < VECTORS; v++) {
                 int position = p + v * LANES;
-                size_t at = (size_t) (position / VECTOR_GROUP * hd + d) * VECTOR_GROUP + (size_t) (position % VECTOR_GROUP);
+                size_t at =
+                    (size_t)(position / VECTOR_GROUP * hd + d) * VECTOR_GROUP + (size_t)(position % VECTOR_GROUP);
                 k[v] = load_tile(a->k, at, wide);
             }
 #pragma GCC unroll 8
             for (int i = 0; i < nq; i++) {
-                vf q = v_set(a->q[(size_t) (first + i) * (size_t) hd + (size_t) d]);
+                vf q = v_set(a->q[(size_t)(first + i) * (size_t)hd + (size_t)d]);
 #pragma GCC unroll 8
                 for (int v = 0; v < VECTORS; v++)
                     sum[i][v] = v_fma(q, k[v], sum[i][v]);
@@ -336,7 +338,7 @@ INLINE void weigh(const struct vector_attend *a, int first, const int nq, const 
             fetch_step(a->next_k, p, (size_t)a->head_dim * sizeof(uint16_t));
 #pragma GCC unroll 8
         for (int v = 0; v < nv; v++)
-            values[v] = load_tile(a->v, (size_t) p * (size_t) a->head_dim + (size_t) (d + v * LANES), wide);
+            values[v] = load_tile(a->v, (size_t)p * (size_t)a->head_dim + (size_t)(d + v * LANES), wide);
 #pragma GCC unroll 8
         for (int i = 0; i < nq; i++) {
             vf w = v_set(weights[i][p]);
@@ -355,7 +357,7 @@ INLINE void weigh(const struct vector_attend *a, int first, const int nq, const 
 /* 2^x of an integer x <= 0. */
 INLINE float power_of_two(float x)
 {
-    int32_t bits = x >= -126 ? ((int32_t) x + 127) << 23 : 0;
+    int32_t bits = x >= -126 ? ((int32_t)x + 127) << 23 : 0;
     float f;
     memcpy(&f, &bits, sizeof f);
     return f;
@@ -408,13 +410,13 @@ INLINE void attend_queries(const struct vector_attend *a, int first, const int n
     for (; d < hd; d += LANES)
         weigh(a, first, nq, 1, n_positions, weights, d, sums, wide);
     for (int i = 0; i < nq; i++) {
-        float *state = a->state + (size_t) (first + i) * VECTOR_STATE(hd);
+        float *state = a->state + (size_t)(first + i) * VECTOR_STATE(hd);
         if (a->see && a->see[first + i].to == 0)
             continue;
         if (a->begun && a->begun[first + i]) {
             merge_parts(state, sums[i], top[i], sum[i], hd);
         } else {
-            memcpy(state, sums[i], (size_t) hd * sizeof *state);
+            memcpy(state, sums[i], (size_t)hd * sizeof *state);
             state[hd] = top[i];
             state[hd + 1] = sum[i];
         }
@@ -428,18 +430,12 @@ INLINE void attend_all(const struct vector_attend *a, const bool wide)
         attend_queries(a, i, QUERIES, wide);
     switch (a->n_queries - i) {
 #if QUERIES > 3
-    case 3:
-        attend_queries(a, i, 3, wide);
-        break;
+    case 3: attend_queries(a, i, 3, wide); break;
 #endif
 #if QUERIES > 2
-    case 2:
-        attend_queries(a, i, 2, wide);
-        break;
+    case 2: attend_queries(a, i, 2, wide); break;
 #endif
-    case 1:
-        attend_queries(a, i, 1, wide);
-        break;
+    case 1: attend_queries(a, i, 1, wide); break;
     }
 }
 
