@@ -6,6 +6,8 @@
 #include "cpu.h"
 #include "model.h"
 
+#define CTX_DEFAULT 4096
+
 /* ---- tokens, chat ----------------------------------------------------------------------------------------- */
 
 void engine_tokenize(const engine_model *model, const char *text, size_t len, bool parse_special,
@@ -67,6 +69,12 @@ struct engine_sampling engine_default_sampling(const engine_model *model)
             *ints[i].value = (int)v;
     }
     return s;
+}
+
+int engine_default_context(const engine_model *model)
+{
+    int trained = model->info.n_ctx_train;
+    return trained > 0 && trained < CTX_DEFAULT ? trained : CTX_DEFAULT;
 }
 
 int engine_default_threads(void)

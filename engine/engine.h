@@ -128,12 +128,15 @@ bool engine_render_chat(const engine_model *model, const struct engine_message *
 enum engine_kv_type { ENGINE_KV_F16, ENGINE_KV_Q8_0 };
 
 struct engine_session_options {
-    int n_ctx;   /* tokens; 0 = min(4096, n_ctx_train) */
+    int n_ctx;   /* tokens; 0 = engine_default_context(model) */
     int threads; /* 0 = engine_default_threads() */
     enum engine_kv_type kv_type;
     int attn_window; /* 0 = everything; N: attend to the first 4 and the last N positions */
     int chunk;       /* tokens evaluated at once in prefill; 0 = what is fastest. Results do not depend on it */
 };
+/* The window of a session that asks for none: 4096 tokens, or what the model was trained on where that is less. */
+int engine_default_context(const engine_model *model);
+
 engine_session *engine_session_open(const engine_model *model, const struct engine_session_options *options,
                                     char *err, size_t cap);
 void engine_session_close(engine_session *session); /* NULL is fine */

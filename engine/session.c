@@ -18,7 +18,6 @@
 #endif
 
 #define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow with it */
-#define CTX_DEFAULT 4096
 
 static double now_ms(void)
 {
@@ -29,19 +28,13 @@ static double now_ms(void)
 
 /* ---- opening --------------------------------------------------------------------------------------------- */
 
-static int default_ctx(const engine_model *model)
-{
-    int trained = model->info.n_ctx_train;
-    return trained > 0 && trained < CTX_DEFAULT ? trained : CTX_DEFAULT;
-}
-
 static struct kv_shape shape_of(const engine_model *model, const struct engine_session_options *o)
 {
     struct kv_shape s = {
         .n_layers = model->info.n_layers,
         .n_heads = model->info.n_kv_heads,
         .head_dim = model->info.head_dim,
-        .n_ctx = o->n_ctx > 0 ? o->n_ctx : default_ctx(model),
+        .n_ctx = o->n_ctx > 0 ? o->n_ctx : engine_default_context(model),
         .window = o->attn_window > 0 ? o->attn_window : 0,
         .chunk = o->chunk > 0 ? o->chunk : CHUNK,
         .type = o->kv_type,

@@ -18,7 +18,7 @@ static void print_model(const engine_model *model, int n_ctx)
 {
     const struct engine_model_info *m = engine_model_info(model);
     if (n_ctx == 0)
-        n_ctx = m->n_ctx_train > 0 && m->n_ctx_train < 4096 ? m->n_ctx_train : 4096;
+        n_ctx = engine_default_context(model);
     printf("name          %s\n", m->name);
     printf("architecture  %s: %d layers, %d wide, feed-forward %d\n", m->architecture, m->n_layers, m->n_embd,
            m->n_ff);

@@ -126,6 +126,30 @@ static void a_key_that_is_missing_is_named(void **state)
             "layer_norm_rms_epsilon is missing");
 }
 
+static void the_window_is_4096_tokens_or_what_the_model_was_trained_on(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t trained;
+        int expected;
+    } cases[] = {{2048, 2048}, {4095, 4095}, {4096, 4096}, {131072, 4096}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        engine_model *m = open_changed(QWEN2, "qwen2.context_length", 20 + 4, &cases[i].trained, 4);
+        assert_non_null(m);
+        assert_int_equal(engine_default_context(m), cases[i].expected);
+        assert_int_equal(engine_kv_bytes(m, 0), engine_kv_bytes(m, cases[i].expected));
+        engine_session *s = engine_session_open(m, &(struct engine_session_options){0}, err, sizeof err);
+        assert_non_null(s);
+        assert_int_equal(engine_session_n_ctx(s), cases[i].expected);
+        engine_session_close(s);
+        engine_model_close(m);
+    }
+    engine_model *m = open_changed(QWEN2, "qwen2.context_length", 0, "qwen2.cantext_length", 20); /* not said */
+    assert_non_null(m);
+    assert_int_equal(engine_default_context(m), 4096);
+    engine_model_close(m);
+}
+
 static void a_vocabulary_alone_serves_as_one(void **state)
 {
     (void)state;
@@ -257,6 +281,7 @@ int main(void)
         cmocka_unit_test(an_unknown_architecture_is_named_with_the_known_ones),
         cmocka_unit_test(rope_scaling_of_an_unknown_kind_is_refused_by_name),
         cmocka_unit_test(a_key_that_is_missing_is_named),
+        cmocka_unit_test(the_window_is_4096_tokens_or_what_the_model_was_trained_on),
         cmocka_unit_test(a_vocabulary_alone_serves_as_one),
         cmocka_unit_test(the_model_tells_what_it_is),
         cmocka_unit_test(a_name_cannot_command_the_terminal),
