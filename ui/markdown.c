@@ -33,9 +33,9 @@ struct painter {
     const uint32_t *origin; /* of each byte of it, relative to base */
     uint32_t base;
     struct container containers[MAX_DEPTH];
-    int depth;
+    int depth; /* all that are open, also those that are not drawn */
     struct list lists[MAX_DEPTH];
-    int list_depth;
+    int list_depth;   /* likewise */
     struct flow flow; /* the leaf block being gathered */
     unsigned style;   /* of the spans around */
     struct {
@@ -52,15 +52,20 @@ struct painter {
 
 /* ---- margins ---- */
 
+static int drawn(int depth)
+{
+    return depth < MAX_DEPTH ? depth : MAX_DEPTH;
+}
+
 static bool tight(const struct painter *p)
 {
-    return p->list_depth && p->lists[p->list_depth - 1].tight;
+    return p->list_depth && p->lists[drawn(p->list_depth) - 1].tight;
 }
 
 static int margin_width(const struct painter *p)
 {
     int width = 0;
-    for (int i = 0; i < p->depth; i++)
+    for (int i = 0; i < drawn(p->depth); i++)
         width += p->containers[i].quote ? 2 : p->containers[i].marker_width;
     return width;
 }
@@ -68,7 +73,7 @@ static int margin_width(const struct painter *p)
 /* Puts the margin of a line. Markers not drawn yet are drawn, or left out of an empty line between blocks. */
 static void put_margin(struct painter *p, bool empty_line)
 {
-    int visible = p->depth; /* an empty line has no spaces at its end */
+    int visible = drawn(p->depth); /* an empty line has no spaces at its end */
     while (empty_line && visible && !p->containers[visible - 1].quote)
         visible--;
     for (int i = 0; i < visible; i++) {
@@ -162,10 +167,10 @@ static void put_table(struct painter *p)
 
 static void enter_item(struct painter *p, const MD_BLOCK_LI_DETAIL *detail)
 {
-    if (p->depth == MAX_DEPTH || !p->list_depth)
+    if (p->depth++ >= MAX_DEPTH || !p->list_depth)
         return;
-    struct list *list = &p->lists[p->list_depth - 1];
-    struct container *c = &p->containers[p->depth++];
+    struct list *list = &p->lists[drawn(p->list_depth) - 1];
+    struct container *c = &p->containers[p->depth - 1];
     *c = (struct container){0};
     if (detail->is_task)
         strcpy(c->marker, detail->task_mark == ' ' ? "[ ] " : "[x] ");
@@ -179,9 +184,7 @@ static void enter_item(struct painter *p, const MD_BLOCK_LI_DETAIL *detail)
 static void leave_item(struct painter *p)
 {
     flush(p, "");
-    if (!p->depth)
-        return;
-    if (!p->containers[p->depth - 1].marker_drawn) { /* an empty item */
+    if (p->depth <= MAX_DEPTH && !p->containers[p->depth - 1].marker_drawn) { /* an empty item */
         space_before(p);
         put_margin(p, false);
         lines_end(p->out, p->src, 0);
@@ -195,8 +198,8 @@ static void enter_list(struct painter *p, bool ordered, bool is_tight, unsigned 
     flush(p, "");
     if (p->list_depth && tight(p))
         p->gap = false;
-    if (p->list_depth < MAX_DEPTH)
-        p->lists[p->list_depth++] = (struct list){ordered, is_tight, start};
+    if (p->list_depth++ < MAX_DEPTH)
+        p->lists[p->list_depth - 1] = (struct list){ordered, is_tight, start};
 }
 
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
@@ -210,8 +213,8 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
     case MD_BLOCK_QUOTE:
         flush(p, "");
         space_before(p);
-        if (p->depth < MAX_DEPTH)
-            p->containers[p->depth++] = (struct container){.quote = true};
+        if (p->depth++ < MAX_DEPTH)
+            p->containers[p->depth - 1] = (struct container){.quote = true};
         break;
     case MD_BLOCK_UL: enter_list(p, false, ul->is_tight, 0); break;
     case MD_BLOCK_OL: enter_list(p, true, ol->is_tight, ol->start); break;
@@ -256,14 +259,12 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *ctx)
     switch (type) {
     case MD_BLOCK_QUOTE:
         flush(p, "");
-        if (p->depth && p->containers[p->depth - 1].quote)
-            p->depth--;
+        p->depth--;
         p->gap = true;
         break;
     case MD_BLOCK_UL:
     case MD_BLOCK_OL:
-        if (p->list_depth)
-            p->list_depth--;
+        p->list_depth--;
         p->gap = !tight(p);
         break;
     case MD_BLOCK_LI: leave_item(p); break;

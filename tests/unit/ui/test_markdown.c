@@ -64,6 +64,25 @@ static void lists_hang(void **state)
     expect("1. a\n   ```\n   x\n   ```\n2. b", 20, "1. a\n     x\n2. b\n");
 }
 
+/* Deeper than is drawn, then back to a level that is. */
+static void levels_too_deep_to_be_drawn_leave_the_others_where_they_are(void **state)
+{
+    (void)state;
+    struct buf text = {0}, expected = {0};
+    for (int i = 0; i < 20; i++) {
+        int indent = 2 * (i < 16 ? i : 16);
+        buf_printf(&text, "%*s- %c\n", 2 * i, "", 'a' + i);
+        buf_printf(&expected, "%*s%s%c\n", indent, "", i < 16 ? "• " : "", 'a' + i);
+    }
+    buf_printf(&text, "%*s- back\n- first\n", 2 * 10, "");
+    buf_printf(&expected, "%*s• back\n• first\n", 2 * 10, "");
+    expect(text.s, 80, expected.s);
+    buf_free(&text);
+    buf_free(&expected);
+
+    expect(">>>>>>>>>>>>>>>>>>>> a\n\nb", 80, "▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ a\n\nb\n");
+}
+
 static void quotes_have_a_bar(void **state)
 {
     (void)state;
@@ -237,6 +256,7 @@ int main(void)
         cmocka_unit_test(paragraphs_and_line_ends_are_kept),
         cmocka_unit_test(spans_have_their_styles),
         cmocka_unit_test(lists_hang),
+        cmocka_unit_test(levels_too_deep_to_be_drawn_leave_the_others_where_they_are),
         cmocka_unit_test(quotes_have_a_bar),
         cmocka_unit_test(code_is_verbatim),
         cmocka_unit_test(an_open_fence_is_shown),
