@@ -207,6 +207,6 @@ void app_worker_event(struct app *app, const struct worker_event *event)
         break;
     case WORKER_COMPACTING: progress(app, UI_SUMMARIZING, -1); break;
     case WORKER_SUMMARY: summarized(app, c, event); break;
-    case WORKER_NOTICE: app_notice(app, c ? c : app->shown, event->text); break;
+    case WORKER_NOTICE: app_notice(app, event->conversation ? c : app->shown, event->text); break;
     }
 }
