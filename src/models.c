@@ -110,15 +110,14 @@ char *model_resolve(const char *text)
 
 char *model_choose(const struct settings *settings, char *err, size_t cap)
 {
-    static const enum setting_layer order[] = {LAYER_LIVE, LAYER_ARGUMENTS, LAYER_STORE, LAYER_CONFIG};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (!settings_has(settings, order[i], SET_MODEL))
+    for (int layer = N_LAYERS - 1; layer >= 0; layer--) {
+        if (!settings_has(settings, layer, SET_MODEL))
             continue;
-        char *path = model_resolve(settings->value[order[i]][SET_MODEL].text);
+        char *path = model_resolve(settings->value[layer][SET_MODEL].text);
         if (model_check(path, err, cap))
             return path;
         free(path);
-        if (order[i] != LAYER_STORE)
+        if (layer != LAYER_STORE)
             return NULL;
     }
     struct dirent **names;

@@ -16,8 +16,8 @@ bool model_check(const char *path, char *err, size_t cap);
  * without ".gguf". malloc'd. */
 char *model_resolve(const char *text);
 
-/* The file to load: the one set by the command line, the panel or the configuration file, in that order, else the best of
- * $XDG_DATA_HOME/chinwag/models. One remembered by the store that has gone is passed over. NULL and err, one sentence
+/* The file to load: the one set in the uppermost layer, else the best of $XDG_DATA_HOME/chinwag/models. One remembered by the
+ * store that has gone is passed over. NULL and err, one sentence
  * that says what to do, when there is none or the one asked for is no model. malloc'd. */
 char *model_choose(const struct settings *settings, char *err, size_t cap);
 
