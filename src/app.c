@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,7 +131,6 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
     /* The screen first, whatever the rest takes: a person may type from here on. */
     if (!(app->ui = ui_open(err, cap)))
         return err;
-    setlocale(LC_NUMERIC, "C"); /* numbers in settings are the same everywhere */
     app->activity = UI_LOADING;
     app->status.progress = -1;
     app->shown = conversation_new(settings_text(app->settings, SET_SYSTEM));

@@ -13,8 +13,7 @@
 
 static const char *system_shown(const struct app *app)
 {
-    const char *system = app->shown ? app->shown->system : settings_text(app->settings, SET_SYSTEM);
-    return system ? system : SYSTEM_DEFAULT;
+    return app->shown->system ? app->shown->system : SYSTEM_DEFAULT;
 }
 
 void app_push_settings(struct app *app)

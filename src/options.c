@@ -113,7 +113,7 @@ static bool take(const struct entry *e, struct options *o, struct settings *sett
     return false;
 }
 
-/* getopt_long's own tables. letters: room for "+:" and three characters for each entry. */
+/* getopt_long's own tables. letters: room for ":", two characters for each entry, and the NUL. */
 static void build_tables(char *letters, struct option *longs)
 {
     *letters++ = ':';
@@ -158,7 +158,7 @@ static bool refuse(int c, char **argv, char *err, size_t cap)
 
 bool options_parse(int argc, char **argv, struct options *options, struct settings *settings, char *err, size_t cap)
 {
-    char letters[3 * N_ENTRIES + 3];
+    char letters[2 * N_ENTRIES + 2];
     struct option longs[N_ENTRIES + 1];
     build_tables(letters, longs);
     *options = (struct options){0};

@@ -59,14 +59,12 @@ void plain_prompt(struct ui *ui)
     }
 }
 
-bool plain_open(struct ui *ui, char *err, size_t cap)
+void plain_open(struct ui *ui)
 {
-    (void)err, (void)cap;
     tty_locale();
     ui->lines = mem_zalloc(sizeof *ui->lines);
     ui->transcript.ascii = true;
     plain_say(ui, "chinwag. Type a message and Enter. /help lists the commands.");
-    return true;
 }
 
 void plain_close(struct ui *ui)

@@ -208,7 +208,7 @@ int64_t typing_due(const struct ui *ui); /* when to look again though no key com
 void typing_free(struct ui *ui);
 
 /* ---- plain.c ---- */
-bool plain_open(struct ui *ui, char *err, size_t cap);
+void plain_open(struct ui *ui);
 void plain_close(struct ui *ui);
 void plain_read(struct ui *ui);
 void plain_show(struct ui *ui); /* a conversation's name */

@@ -81,10 +81,12 @@ struct ui *ui_open(char *err, size_t cap)
     ui->plain = wants_plain();
     ui->mouse = true;
     ui->dirty = true;
-    if (ui->plain ? !plain_open(ui, err, cap) : !screen_open(err, cap)) {
+    if (!ui->plain && !screen_open(err, cap)) {
         ui_close(ui);
         return NULL;
     }
+    if (ui->plain)
+        plain_open(ui);
     tty_signals(ui->plain);
     if (!registered)
         atexit(close_at_exit);
