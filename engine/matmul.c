@@ -120,8 +120,8 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
         return;
     }
     d.packed = (unsigned char *)(d.strip + 1);
-    /* Columns in equal parts that fit a strip; a packed row for one token need not. They come first to last, so that every
-     * element adds its blocks in order. */
+    /* Columns in equal parts that fit a strip; packed rows for one token need none. They come first to last, so that
+     * every element adds its blocks in order. */
     int block = d.layout->block, parts = (w->cols + MATMUL_STRIP_COLUMNS - 1) / MATMUL_STRIP_COLUMNS;
     if (a->n == 1 && w->packed)
         parts = 1;
@@ -149,6 +149,12 @@ static bool has_avx2(void)
     unsigned a, b, c = 0, d;
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C; /* older compilers cannot ask for it by name */
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avxvnni(void)
+{
+    unsigned a, b, c, d;
+    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & 1u << 4;
 }
 
 static bool has_avx512(void)
@@ -182,9 +188,8 @@ static const struct {
 } sets[] = {
     {&matmul_scalar, always},
 #if defined(__x86_64__)
-    {&matmul_avx2, has_avx2},
-    {&matmul_avx512, has_avx512},
-    {&matmul_avx512vnni, has_avx512vnni},
+    {&matmul_avx2, has_avx2},     {&matmul_avxvnni, has_avxvnni},
+    {&matmul_avx512, has_avx512}, {&matmul_avx512vnni, has_avx512vnni},
 #elif defined(__aarch64__)
     {&matmul_neon, always},
     {&matmul_neondot, has_neondot},

@@ -8,8 +8,8 @@
  * the same whether one token or many are multiplied, whichever thread does it, packed or not. Integer sums are
  * exact, so the result is bit-identical for every n and every split of rows (within one kernel set).
  *
- * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of each, same
- * size as in the file. Without it the same kernels repack a strip at a time on the way: slower.
+ * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of each, in
+ * the size of the file. Without it the same kernels repack a strip at a time on the way: slower.
  */
 #ifndef MATMUL_H
 #define MATMUL_H

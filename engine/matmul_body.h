@@ -16,12 +16,12 @@
  *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
  *     partial                     sums on their way
  *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
- *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the dot products in fours
+ *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the dot products
  *     splat_step(p)               the 4 bytes at p in all lanes
  *     lookup_values(words)        quant_iq4_values of each byte, + 128 unless SIGNED_CODES
  *     fma_floats, load_f16        as for matmul_floats.h
- *     KEEP(ints)                  an empty statement that ties a vector to its register here, so that the compiler does not
- *     KEEP_PARTIAL(partial)       reorder a tile's hundreds of independent operations into spills
+ *     KEEP(ints)                  an empty statement that ties a vector to its register here, so that the compiler does
+ *     KEEP_PARTIAL(partial)       not reorder a tile's hundreds of independent operations into spills
  */
 #ifndef MATMUL_BODY_H
 #define MATMUL_BODY_H
@@ -288,19 +288,22 @@ static INLINE void tile_ints(int tokens, int sub, int bits, const unsigned char 
     for (int s = 0; s < steps; s += run) {
         partial part[MAX_TILE_TOKENS][VECTORS];
         UNROLL
-        for (int t = 0; t < tokens; t++)
+        for (int t = 0; t < tokens; t++) {
             UNROLL
-        for (int v = 0; v < VECTORS; v++)
-            part[t][v] = begin_partial(sum[t][v]);
+            for (int v = 0; v < VECTORS; v++)
+                part[t][v] = begin_partial(sum[t][v]);
+        }
         UNROLL
         for (int i = s; i < s + run; i++)
             tile_step(tokens, run, bits, code + 64 * i, q + 4 * i * tokens, part, sum);
         UNROLL
-        for (int t = 0; t < tokens && run > 1; t++)
+        for (int t = 0; t < tokens; t++) {
             UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            sum[t][v] = end_partial(sum[t][v], part[t][v]);
-            KEEP(sum[t][v]);
+            for (int v = 0; v < VECTORS; v++) {
+                if (run > 1) /* else tile_step did it */
+                    sum[t][v] = end_partial(sum[t][v], part[t][v]);
+                KEEP(sum[t][v]);
+            }
         }
     }
 }
@@ -308,42 +311,51 @@ static INLINE void tile_ints(int tokens, int sub, int bits, const unsigned char 
 static INLINE void tile(int tokens, int sub, int bits, int zero, bool has_min, const struct matmul_strip *strip,
                         int columns, const unsigned char *record, float *out, size_t stride, bool first)
 {
+    int subs = 32 / sub;
     floats y[MAX_TILE_TOKENS][VECTORS];
     UNROLL
-    for (int t = 0; t < tokens; t++)
+    for (int t = 0; t < tokens; t++) {
         UNROLL
-    for (int v = 0; v < VECTORS; v++)
-        y[t][v] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
+        for (int v = 0; v < VECTORS; v++)
+            y[t][v] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
+    }
     const unsigned char *code = strip->code[0];
     const float *scale = strip->scale[0], *min = strip->min[0];
-    for (int c = 0; c < columns; c += 32, code += 8 * 64, record += RECORD_TOKEN_BYTES * tokens) {
+    for (int c = 0; c < columns; c += 32) {
         UNROLL
-        for (int k = 0; k < 32 / sub; k++, scale += MATMUL_ROWS, min += MATMUL_ROWS) {
+        for (int k = 0; k < subs; k++) {
             ints sum[MAX_TILE_TOKENS][VECTORS];
             UNROLL
-            for (int t = 0; t < tokens; t++)
+            for (int t = 0; t < tokens; t++) {
                 UNROLL
-            for (int v = 0; v < VECTORS; v++)
-                sum[t][v] = begin_sum(record, tokens, t, k, 32 / sub, zero);
+                for (int v = 0; v < VECTORS; v++)
+                    sum[t][v] = begin_sum(record, tokens, t, k, subs, zero);
+            }
             tile_ints(tokens, sub, bits, code + 16 * sub * k, record + sub * tokens * k, sum);
             UNROLL
             for (int t = 0; t < tokens; t++) {
                 floats d = splat_float(float_at(record + RECORD_D(tokens) + 4 * t));
                 UNROLL
                 for (int v = 0; v < VECTORS; v++) {
-                    y[t][v] = fma_floats(to_floats(sum[t][v]), load_floats(scale + v * VECTOR_LANES) * d, y[t][v]);
+                    y[t][v] = fma_floats(to_floats(sum[t][v]),
+                                         load_floats(scale + k * MATMUL_ROWS + v * VECTOR_LANES) * d, y[t][v]);
                     if (has_min)
-                        y[t][v] = fma_floats(load_floats(min + v * VECTOR_LANES),
-                                             sum_term(record, tokens, t, k, 32 / sub), y[t][v]);
+                        y[t][v] = fma_floats(load_floats(min + k * MATMUL_ROWS + v * VECTOR_LANES),
+                                             sum_term(record, tokens, t, k, subs), y[t][v]);
                 }
             }
         }
+        code += 8 * 64;
+        scale += subs * MATMUL_ROWS;
+        min += subs * MATMUL_ROWS;
+        record += RECORD_TOKEN_BYTES * tokens;
     }
     UNROLL
-    for (int t = 0; t < tokens; t++)
+    for (int t = 0; t < tokens; t++) {
         UNROLL
-    for (int v = 0; v < VECTORS; v++)
-        store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[t][v]);
+        for (int v = 0; v < VECTORS; v++)
+            store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[t][v]);
+    }
 }
 
 /* ---- the kernels, by format and kind ----------------------------------------------------------------------- */

@@ -45,14 +45,15 @@ static INLINE void add_columns(enum quant_id id, int rows, int tokens, const str
                                floats sum[FLOAT_ROWS][FLOAT_TOKENS][VECTORS])
 {
     UNROLL
-    for (int v = 0; v < VECTORS; v++, c += VECTOR_LANES) {
+    for (int v = 0; v < VECTORS; v++) {
+        size_t at = c + (size_t)(v * VECTOR_LANES);
         floats x[FLOAT_TOKENS];
         UNROLL
         for (int j = 0; j < tokens; j++)
-            x[j] = load_floats(t->x + (size_t)j * t->cols + c);
+            x[j] = load_floats(t->x + (size_t)j * t->cols + at);
         UNROLL
         for (int r = 0; r < rows; r++) {
-            floats w = load_weights(id, t->row + (size_t)r * t->row_bytes, c);
+            floats w = load_weights(id, t->row + (size_t)r * t->row_bytes, at);
             UNROLL
             for (int j = 0; j < tokens; j++)
                 sum[r][j][v] = fma_floats(w, x[j], sum[r][j][v]);
@@ -66,17 +67,18 @@ static INLINE void add_rest(enum quant_id id, int rows, int tokens, const struct
 {
     size_t n = t->cols - c, weight = id == QUANT_F32 ? 4 : 2;
     UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         UNROLL
-    for (int j = 0; j < tokens; j++) {
-        unsigned char row[64] = {0};
-        float x[16] = {0};
-        memcpy(row, t->row + (size_t)r * t->row_bytes + c * weight, n * weight);
-        memcpy(x, t->x + (size_t)j * t->cols + c, n * sizeof *x);
-        UNROLL
-        for (int v = 0; v < VECTORS; v++)
-            sum[r][j][v] = fma_floats(load_weights(id, row, (size_t)(v * VECTOR_LANES)),
-                                      load_floats(x + v * VECTOR_LANES), sum[r][j][v]);
+        for (int j = 0; j < tokens; j++) {
+            unsigned char row[64] = {0};
+            float x[16] = {0};
+            memcpy(row, t->row + (size_t)r * t->row_bytes + c * weight, n * weight);
+            memcpy(x, t->x + (size_t)j * t->cols + c, n * sizeof *x);
+            UNROLL
+            for (int v = 0; v < VECTORS; v++)
+                sum[r][j][v] = fma_floats(load_weights(id, row, (size_t)(v * VECTOR_LANES)),
+                                          load_floats(x + v * VECTOR_LANES), sum[r][j][v]);
+        }
     }
 }
 
@@ -89,10 +91,11 @@ static INLINE void multiply_tile(enum quant_id id, int rows, int tokens, const s
     if (c < t->cols)
         add_rest(id, rows, tokens, t, c, sum);
     UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         UNROLL
-    for (int j = 0; j < tokens; j++)
-        t->y[(size_t)j * t->stride + (size_t)r] = sum_lanes(sum[r][j]);
+        for (int j = 0; j < tokens; j++)
+            t->y[(size_t)j * t->stride + (size_t)r] = sum_lanes(sum[r][j]);
+    }
 }
 
 /* Of three shapes, so that each is compiled for fixed numbers. */

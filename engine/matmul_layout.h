@@ -128,7 +128,7 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
                   int row1, float *y, size_t stride, void *scratch);
 
 /* The sets; which of them exist depends on the target's architecture. */
-extern const struct matmul_kernels matmul_scalar, matmul_avx2, matmul_avx512, matmul_avx512vnni, matmul_neon,
-    matmul_neondot;
+extern const struct matmul_kernels matmul_scalar, matmul_avx2, matmul_avxvnni, matmul_avx512, matmul_avx512vnni,
+    matmul_neon, matmul_neondot;
 
 #endif

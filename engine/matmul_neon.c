@@ -1,6 +1,6 @@
 /*
- * matmul_neon.c - NEON as every 64-bit ARM has it: smlal multiplies 8 signed bytes and adds them to 16 bits each, as often as cannot
- * overflow (a code of b bits adds at most 2^b x 127), then they are widened and added in fours.
+ * matmul_neon.c - NEON as every 64-bit ARM has it: smlal multiplies 8 signed bytes and adds them to 16 bits each, as
+ * often as cannot overflow (a code of b bits adds at most 2^b x 127), then they are widened and added in fours.
  */
 #include <arm_neon.h>
 

@@ -1,8 +1,8 @@
 /*
  * matmul_pack.c - from the file's layout to the packed one of matmul_layout.h.
  *
- * A block is decoded into codes (quant.c), 8 codes are handled as the bytes of a 64-bit word, and each step's 4 bytes go to the
- * row's lane. Little-endian, as GGUF is.
+ * A block is decoded into codes (quant.c), 8 codes are handled as the bytes of a 64-bit word, and each step's 4 bytes go
+ * to the row's lane. Little-endian, as GGUF is.
  */
 #include "matmul_layout.h"
 

@@ -1,8 +1,8 @@
 /*
  * matmul_records.h - activations as the kernels read them, and how they come to be.
  *
- * Tokens form tiles of the widths a set has kernels for: as many of the widest as fit, then one that takes the rest, filled up
- * with zeros; a lone token is a tile of one. A tile of T tokens is cols / 32 records, each of 32 columns:
+ * Tokens form tiles of the widths a set has kernels for: as many of the widest as fit, then one that takes the rest, filled
+ * up with zeros; a lone token is a tile of one. A tile of T tokens is cols / 32 records, each of 32 columns:
  *
  *     int8_t  q[8][T][4]   in steps of 4 columns
  *     float   d[T]         scale: x is about d * q
@@ -54,10 +54,11 @@ static inline struct tile tile_of(const struct activations *a, const int *widths
  * into vectors: magnitudes are compared as integers, which also puts NaN above infinity. */
 static inline void quantize_block(const float *x, int t, int tokens, unsigned char *record)
 {
-    uint32_t bits[32], max = 0;
-    memcpy(bits, x, sizeof bits);
+    uint32_t max = 0;
     for (int i = 0; i < 32; i++) {
-        uint32_t magnitude = bits[i] & 0x7fffffff;
+        uint32_t magnitude;
+        memcpy(&magnitude, x + i, sizeof magnitude);
+        magnitude &= 0x7fffffff;
         max = magnitude > max ? magnitude : max;
     }
     float largest;
@@ -65,9 +66,9 @@ static inline void quantize_block(const float *x, int t, int tokens, unsigned ch
     if (largest < 1e-36f) /* 127 / largest would overflow */
         largest = 0;
     float inverse = largest > 0 ? 127 / largest : 0, d = largest / 127;
-    int32_t integers[32], neg_low = 0, neg = 0;
+    uint32_t integers[32], neg_low = 0, neg = 0;
     for (int i = 0; i < 32; i++) {
-        /* Adding 1.5 x 2^23 leaves the rounded integer in the low bits (two's complement). */
+        /* Adding 1.5 x 2^23 = 0x4b400000 leaves the rounded integer in the low bits (two's complement). */
         float shifted = x[i] * inverse + 12582912.0f;
         memcpy(&integers[i], &shifted, sizeof shifted);
     }
@@ -75,11 +76,10 @@ static inline void quantize_block(const float *x, int t, int tokens, unsigned ch
     for (int i = 0; i < 32; i++)
         q[i] = (int8_t)integers[i];
     for (int i = 0; i < 16; i++)
-        neg_low -= q[i];
-    for (int i = 16; i < 32; i++)
-        neg -= q[i];
-    neg += neg_low;
-    float dsum = d * (float)-neg;
+        neg_low += 0x4b400000 - integers[i];
+    for (int i = 0; i < 32; i++)
+        neg += 0x4b400000 - integers[i];
+    float dsum = d * -(float)(int32_t)neg;
     unsigned char *lane = record + 4 * t;
     for (int s = 0; s < 8; s++)
         memcpy(lane + 4 * s * tokens, q + 4 * s, 4);
