@@ -45,8 +45,7 @@ static int group_row(const struct walk *t, const struct matrix *w, int64_t group
     return row < w->rows ? (int)row : w->rows;
 }
 
-/* The member's share of several matrices laid end to end, each row group weighing its bytes: the rows of
- * products[k]. */
+/* The member's share of several matrices laid end to end, each row group weighing its bytes: rows of product k. */
 static void share_rows(const struct walk *t, const struct product *products, int n_products, int k, int *row0,
                        int *row1)
 {

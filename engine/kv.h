@@ -11,8 +11,8 @@
 #include "engine.h"
 #include "vector.h"
 
-#define KV_SINKS                                                                                                     \
-    4 /* positions an attention window never forgets (Xiao et al., "attention sinks", arXiv 2309.17453) */
+/* Positions an attention window never forgets (Xiao et al., "attention sinks", arXiv 2309.17453). */
+#define KV_SINKS 4
 
 struct kv_shape {
     int n_layers, n_heads, head_dim;

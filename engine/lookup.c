@@ -32,8 +32,8 @@ static const int sizes[] = {2, 3, 4, 6, 8, 12, 16};
 #define N_SIZES ((int)(sizeof sizes / sizeof *sizes))
 #define COST_GUESS .15 /* of each more token before it is known: low, so that it is soon tried */
 #define COST_NEW 4     /* the latest of so many measurements' share in an estimate */
-#define COST_FADES                                                                                                   \
-    256.0 /* evaluations in which an estimate that was not renewed fades into a guess, to be tried again */
+/* Evaluations in which an estimate that was not renewed fades into a guess, to be tried again. */
+#define COST_FADES 256.0
 
 struct match {  /* a place in the context that was preceded by what the context ends with */
     size_t at;  /* of the token predicted */
@@ -46,8 +46,8 @@ struct lookup {
     int32_t *latest; /* by hash: where such an n-gram ended last, + 1; 0 = nowhere */
     int32_t *before; /* by position: where one of the same hash ended before, + 1 */
     int hash_bits;
-    struct match
-        match; /* of the present context, if `searched`; else what is left of the one of the context before */
+    /* Of the present context, if `searched`; else what is left of the one of the context before. */
+    struct match match;
     bool searched, always;
     double tries[N_CLASSES], hits[N_CLASSES];
     double one_ms;         /* evaluating one token; 0 = not known yet */

@@ -16,8 +16,8 @@ struct chat_template;
 struct chat_template *template_open(const struct gguf *g, const struct tokenizer *t);
 void template_close(struct chat_template *c);
 
-const char *
-template_name(const struct chat_template *c); /* "chatml", "llama3", "zephyr", "mistral", "qwen3", "none" */
+/* "chatml", "llama3", "zephyr", "mistral", "qwen3", "none" */
+const char *template_name(const struct chat_template *c);
 
 /* See engine_render_chat. */
 bool template_render(const struct chat_template *c, const struct engine_message *messages, size_t n, bool generate,

@@ -61,12 +61,12 @@ struct vector_kernels {
      * that merged with the state before it. */
     void (*attend)(const struct vector_attend *a);
     void (*attend_wide)(const struct vector_attend *a); /* the same result from tiles widened to floats */
-    void (*merge)(float *state, const float *later,
-                  int head_dim);                                  /* state of earlier tiles with that of later ones */
+    /* The state of earlier tiles with that of later ones. */
+    void (*merge)(float *state, const float *later, int head_dim);
     void (*finish)(const float *state, float *out, int head_dim); /* out = sums / sum of weights */
     float (*largest)(const float *x, size_t n);                   /* -inf for n = 0; NaNs are passed over */
-    void (*exponentials)(const float *x, float *out, size_t n, float factor,
-                         float shift); /* exp(x * factor - shift) */
+    /* out = exp(x * factor - shift) */
+    void (*exponentials)(const float *x, float *out, size_t n, float factor, float shift);
 };
 
 /* The kernels that go with the matmul set of this name ("avx512vnni" -> avx512); NULL if this build has none. */
