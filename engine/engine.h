@@ -94,15 +94,20 @@ void engine_tokenize(const engine_model *model, const char *text, size_t len, bo
 const char *engine_token_bytes(const engine_model *model, int32_t id, bool special, size_t *len);
 bool engine_token_is_end(const engine_model *model, int32_t id);
 
-/* Holds back the start of a UTF-8 sequence until its last byte comes; invalid bytes become U+FFFD. */
+/* One text, token by token. Holds back the start of a UTF-8 sequence until its last byte comes; invalid bytes become U+FFFD.
+ * Where SentencePiece puts a space in front of every text, the one the first token begins with is no part of the text. */
 struct engine_stream {
     unsigned char held[4];
     int n_held;
+    bool begun; /* a token that stands for something was pushed */
 };
 /* Writes what id completes, NUL-terminated, into out (cap >= 8 + 3 x the token's bytes; ENGINE_PIECE_MAX always
  * suffices) and returns its length, 0 while a sequence is unfinished. */
 #define ENGINE_PIECE_MAX 4096
 size_t engine_stream_push(struct engine_stream *stream, const engine_model *model, int32_t id, char *out, size_t cap);
+/* The text ends here: writes U+FFFD for what is still held, NUL-terminated, into out (cap >= 4) and returns its length, 0 where
+ * nothing is. The stream is then ready for another text. */
+size_t engine_stream_end(struct engine_stream *stream, char *out, size_t cap);
 
 /* ---- chat ----------------------------------------------------------------------------------------------- */
 

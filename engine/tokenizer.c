@@ -335,6 +335,11 @@ int32_t tokenizer_eos_id(const struct tokenizer *t)
     return t->eos;
 }
 
+bool tokenizer_prefixes_space(const struct tokenizer *t)
+{
+    return t->spm && t->space_prefix;
+}
+
 const char *tokenizer_name(const struct tokenizer *t)
 {
     return t->kind->name;

@@ -33,6 +33,9 @@ int32_t tokenizer_bos(const struct tokenizer *t);                 /* -1 unless t
 int32_t tokenizer_bos_id(const struct tokenizer *t);              /* the same, wanted or not; -1 if there is none */
 int32_t tokenizer_eos_id(const struct tokenizer *t); /* tokenizer.ggml.eos_token_id; -1 if there is none */
 
+/* Whether a text is encoded with a space in front of it that is no part of it (SentencePiece's add_space_prefix). */
+bool tokenizer_prefixes_space(const struct tokenizer *t);
+
 /* The control or user-defined token that text (len > 0 bytes) begins with, the longest of several, or -1. */
 int32_t tokenizer_special_at(const struct tokenizer *t, const char *text, size_t len);
 

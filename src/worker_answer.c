@@ -44,6 +44,18 @@ static void on_progress(void *ctx, size_t done, size_t total)
     emit_progress(ctx, total ? (float)done / (float)total : 1, done == total);
 }
 
+static void add_text(struct answer *a, const char *piece, size_t n)
+{
+    n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
+    if (!n)
+        return;
+    buffer_add(&a->text, piece, n);
+    struct queued_event *e = worker_event_new(WORKER_PIECE, a->job);
+    e->event.text = mem_copy(piece, n);
+    e->event.stats = stats_of(a->w, a->job);
+    worker_emit(a->w, e);
+}
+
 static void add_token(struct answer *a, int32_t id)
 {
     char piece[ENGINE_PIECE_MAX];
@@ -53,14 +65,17 @@ static void add_token(struct answer *a, int32_t id)
         a->n_whole = a->ids.n;
     else if (n) /* what was held before has come to nothing; this token's bytes are held now */
         a->n_whole = a->ids.n - 1;
-    n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
-    if (!n)
-        return;
-    buffer_add(&a->text, piece, n);
-    struct queued_event *e = worker_event_new(WORKER_PIECE, a->job);
-    e->event.text = mem_copy(piece, n);
-    e->event.stats = stats_of(a->w, a->job);
-    worker_emit(a->w, e);
+    add_text(a, piece, n);
+}
+
+/* The model ended here, in the middle of a character or not: that is all of the answer. One that was cut off, by the person or
+ * for its length, goes without the character it was at. */
+static void end_text(struct answer *a)
+{
+    char piece[ENGINE_PIECE_MAX];
+    size_t n = engine_stream_end(&a->stream, piece, sizeof piece);
+    a->n_whole = a->ids.n;
+    add_text(a, piece, n);
 }
 
 /* How the sampling ended; err for WORKER_END_FAILED. */
@@ -73,7 +88,7 @@ static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
         int32_t id = -1;
         switch (engine_session_next(a->w->session, &sampling, &id, err, cap)) {
         case ENGINE_OK: add_token(a, id); break;
-        case ENGINE_END: return WORKER_END_COMPLETE;
+        case ENGINE_END: end_text(a); return WORKER_END_COMPLETE;
         case ENGINE_FULL: return WORKER_END_LENGTH;
         case ENGINE_CANCELLED: return WORKER_END_STOPPED;
         case ENGINE_ERROR: return WORKER_END_FAILED;

@@ -134,6 +134,72 @@ static void a_thread_that_cannot_be_started_is_said(void **state)
 
 /* ---- turns ---- */
 
+/* What the model says to `question` with this seed, hot: random weights end soon then, and within a character now and then.
+ * NULL where it does not end by itself; *held tells whether the last token left a character unfinished. */
+static char *say(engine_session *s, const engine_model *m, const char *question, uint64_t seed, bool *held)
+{
+    static const struct engine_sampling hot = {.temperature = 20, .top_p = 1, .repeat_penalty = 1};
+    char err[512], piece[ENGINE_PIECE_MAX], *text = mem_string("");
+    const struct engine_message message = {ENGINE_USER, question, strlen(question), NULL, 0};
+    struct engine_tokens prompt = {0};
+    struct engine_stream stream = {0};
+    size_t n = 0;
+    assert_true(engine_render_chat(m, &message, 1, true, &prompt, err, sizeof err));
+    assert_int_equal(engine_session_prompt(s, prompt.ids, prompt.n, NULL, NULL, err, sizeof err), ENGINE_OK);
+    engine_tokens_free(&prompt);
+    engine_session_seed(s, seed);
+    enum engine_status status;
+    for (int32_t id; (status = engine_session_next(s, &hot, &id, err, sizeof err)) == ENGINE_OK;) {
+        size_t len = engine_stream_push(&stream, m, id, piece, sizeof piece);
+        text = mem_resize(text, n + len + 1, 1);
+        memcpy(text + n, piece, len + 1);
+        n += len;
+    }
+    *held = stream.n_held > 0;
+    if (status == ENGINE_END && !memchr(text, '\0', n))
+        return text;
+    free(text);
+    return NULL;
+}
+
+static void an_answer_that_ends_within_a_character_says_so(void **state)
+{
+    (void)state;
+    char err[512], *said = NULL;
+    engine_model *m = engine_model_open(&(struct engine_model_options){.path = nano}, err, sizeof err);
+    assert_non_null(m);
+    engine_session *s =
+        engine_session_open(m, &(struct engine_session_options){.n_ctx = 1024, .threads = 2}, err, sizeof err);
+    assert_non_null(s);
+    uint64_t seed = 0;
+    for (bool held = false; !said || !held;) {
+        free(said);
+        said = say(s, m, "Hello", ++seed, &held);
+        assert_true(seed < 1000);
+    }
+    engine_session_close(s);
+    engine_model_close(m);
+
+    struct worker *w = open_worker(nano, 1024);
+    struct chat *c = chat_new(w);
+    worker_set_sampling(w,
+                        &(struct engine_sampling){.temperature = 20, .top_p = 1, .repeat_penalty = 1, .seed = seed});
+    c->max_tokens = 0;
+    chat_ask(c, "Hello");
+    assert_int_equal(c->end, WORKER_END_COMPLETE);
+    assert_int_equal(strlen(c->text), strlen(said) + 3);
+    assert_memory_equal(c->text, said, strlen(said));
+    assert_string_equal(c->text + strlen(said), "\uFFFD");
+    /* All that was sampled is part of the next prompt: nothing of it is evaluated again. */
+    int so_far = c->stats.context_tokens;
+    c->max_tokens = 1;
+    chat_ask(c, "Go on");
+    assert_true(c->stats.cached_tokens >= so_far - 1);
+    free(said);
+    chat_free(c);
+    worker_close(w);
+}
+
 static void check_cache(const char *path)
 {
     struct worker *w = open_worker(path, 1024);
@@ -439,6 +505,7 @@ int main(int argc, char **argv)
 #endif
         cmocka_unit_test(a_second_turn_evaluates_only_its_new_tokens),
         cmocka_unit_test(a_second_turn_evaluates_only_its_new_tokens_with_the_default_model),
+        cmocka_unit_test(an_answer_that_ends_within_a_character_says_so),
         cmocka_unit_test(an_answer_ends_at_its_limit_and_at_the_windows),
         cmocka_unit_test(a_message_edited_under_its_id_is_read_anew),
         cmocka_unit_test(a_job_without_a_question_fails),
