@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYSTEM_DEFAULT "default" /* in the panel: the model's own system prompt; an empty field is none at all */
-#define SYSTEM_HELP "empty = none, " SYSTEM_DEFAULT " = the model's"
+/* In the panel an empty field is the model's own system prompt, and this word none at all. */
+#define SYSTEM_NONE "none"
+#define SYSTEM_HELP "empty = the model's, " SYSTEM_NONE " = none"
 
 static const char *system_shown(const struct app *app)
 {
-    return app->shown->system ? app->shown->system : SYSTEM_DEFAULT;
+    const char *system = app->shown->system;
+    return !system ? "" : *system ? system : SYSTEM_NONE;
 }
 
 void app_push_settings(struct app *app)
@@ -31,6 +33,7 @@ void app_push_settings(struct app *app)
                                         .step = row->step,
                                         .decimals = row->decimals,
                                         .value = settings_number(app->settings, id),
+                                        .blank = row->blank,
                                         .text = id == SET_SYSTEM ? system_shown(app) : NULL};
     }
     ui_set_settings(app->ui, rows, n);
@@ -58,7 +61,7 @@ static void changed(struct app *app, enum setting_id id)
 /* Of the conversation shown and of those to come. */
 static void set_system(struct app *app, const char *text)
 {
-    const char *system = strcmp(text, SYSTEM_DEFAULT) == 0 ? NULL : text;
+    const char *system = !*text ? NULL : strcmp(text, SYSTEM_NONE) == 0 ? "" : text;
     settings_put_text(app->settings, LAYER_LIVE, SET_SYSTEM, system);
     store_put_setting(app->store, settings_table[SET_SYSTEM].name, system);
     struct conversation *c = app->shown;

@@ -47,6 +47,7 @@ struct setting {
     double initial;             /* where no layer has it */
     const char *const *choices; /* of SETTING_CHOICE, NULL-terminated; its number is the index */
     bool in_panel;              /* can be changed while the program runs, and the store keeps it */
+    const char *blank;          /* in the panel, in place of 0 or of no text; NULL = nothing special */
 };
 extern const struct setting settings_table[N_SETTINGS];
 

@@ -158,7 +158,10 @@ static void set_by_name(struct ui *ui, const char *argument)
         free(s->text);
         s->text = mem_strdup(value);
         ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, value);
-        ui_flash_format(ui, "%s is set", s->name);
+        if (*value || !s->blank)
+            ui_flash_format(ui, "%s is set", s->name);
+        else
+            ui_flash_format(ui, "%s is %s", s->name, s->blank);
         return;
     }
     char *end;

@@ -36,8 +36,6 @@ static struct draft *bottom_draft(struct ui *ui, const char **label)
 {
     bool prompt = ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui);
     *label = prompt ? prompt_label(ui) : "> ";
-    if (prompt && ui->prompt.kind == PROMPT_TEXT)
-        *label = "= ";
     return prompt ? &ui->prompt.draft : &ui->draft;
 }
 
@@ -223,6 +221,18 @@ static void draw_help(struct ui *ui, const struct frame *f)
 
 /* ---- draft, popup, status ---- */
 
+/* What stands in the place of a text that is not there. */
+static const char *placeholder(const struct ui *ui, const struct draft *d)
+{
+    if (d->text.n)
+        return "";
+    if (d == &ui->draft)
+        return ui->transcript.n ? "" : "type here";
+    bool setting = ui->prompt.kind == PROMPT_TEXT && ui->prompt.row < ui->settings.n;
+    const char *blank = setting ? ui->settings.v[ui->prompt.row].blank : NULL;
+    return blank ? blank : "";
+}
+
 static void draw_draft(struct ui *ui, struct frame *f)
 {
     const char *label;
@@ -239,8 +249,8 @@ static void draw_draft(struct ui *ui, struct frame *f)
     screen_text(y, 0, f->columns, label, strlen(label), focused ? STYLE_BOLD : STYLE_DIM);
     for (int i = 0; i < f->draft_rows; i++)
         screen_line(y + i, label_width, f->columns - label_width, &l->lines, &l->lines.v[d->top + i], 0);
-    if (!d->text.n && d == &ui->draft && !ui->transcript.n)
-        screen_text(y, label_width, f->columns - label_width, "type here", strlen("type here"), STYLE_DIM);
+    const char *dim = placeholder(ui, d);
+    screen_text(y, label_width, f->columns - label_width, dim, strlen(dim), STYLE_DIM);
     if (focused) {
         f->caret_y = y + l->caret_row - d->top;
         f->caret_x = label_width + l->caret_column;
@@ -319,9 +329,9 @@ static void draw_status(struct ui *ui, const struct frame *f)
         return;
     }
     if (ui->prompt.kind == PROMPT_TEXT && ui->prompt.row < ui->settings.n) {
-        char help[128];
-        snprintf(help, sizeof help, "%s: Enter takes it, Alt-Enter new line, Esc leaves it as it was",
-                 ui->settings.v[ui->prompt.row].name);
+        char help[256];
+        snprintf(help, sizeof help, "%.120s   Alt-Enter new line   Esc leaves it as it was",
+                 ui->settings.v[ui->prompt.row].help);
         screen_text(y, 1, width, help, strlen(help), STYLE_DIM);
         return;
     }

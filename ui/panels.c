@@ -84,6 +84,8 @@ static void clear_settings(struct settings *s)
         free(s->v[i].name);
         free(s->v[i].help);
         free(s->v[i].text);
+        free(s->v[i].blank);
+        free(s->v[i].label);
     }
     free(s->v);
     s->v = NULL;
@@ -98,14 +100,19 @@ void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t
     s->n = n;
     for (size_t i = 0; i < n; i++) {
         const struct ui_setting *from = &settings[i];
+        struct buf label = {0};
+        buf_printf(&label, "%s: ", from->name);
         s->v[i] = (struct setting){.name = clean_copy(from->name),
                                    .help = clean_copy(from->help ? from->help : ""),
                                    .text = from->text ? mem_strdup(from->text) : NULL,
+                                   .blank = clean_copy(from->blank),
+                                   .label = clean_copy(label.s),
                                    .min = from->min,
                                    .max = from->max,
                                    .step = from->step,
                                    .value = from->value,
                                    .decimals = from->decimals};
+        buf_free(&label);
     }
     if (s->selected >= n)
         s->selected = 0;
@@ -427,9 +434,11 @@ static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *
     char value[128];
     if (s->text) {
         char *clean = text_clean_string(s->text, strlen(s->text), true);
-        text_ellipsis(*clean ? clean : "(none)", width - text_width(s->name, strlen(s->name)) - 2, value,
+        text_ellipsis(*clean || !s->blank ? clean : s->blank, width - text_width(s->name, strlen(s->name)) - 2, value,
                       sizeof value);
         free(clean);
+    } else if (s->blank && s->value == 0) {
+        snprintf(value, sizeof value, "%s", s->blank);
     } else {
         format_value(s, value, sizeof value);
     }

@@ -224,7 +224,7 @@ void plain_settings(struct ui *ui)
         const struct setting *s = &ui->settings.v[i];
         struct buf line = {0};
         if (s->text)
-            buf_printf(&line, "%s: %s (%s)", s->name, s->text, s->help);
+            buf_printf(&line, "%s: %s (%s)", s->name, *s->text || !s->blank ? s->text : s->blank, s->help);
         else
             buf_printf(&line, "%s: %.*f, from %.*f to %.*f (%s)", s->name, s->decimals, s->value, s->decimals, s->min,
                        s->decimals, s->max, s->help);

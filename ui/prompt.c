@@ -30,11 +30,12 @@ const char *prompt_label(const struct ui *ui)
         [PROMPT_MODEL] = "model file: ",
         [PROMPT_RENAME] = "title: ",
         [PROMPT_DELETE] = "delete this conversation? y/n ",
-        [PROMPT_TEXT] = "",
         [PROMPT_FILTER] = "/",
     };
     if (ui->prompt.kind == PROMPT_VALUE || ui->prompt.kind == PROMPT_NONE)
         return "> ";
+    if (ui->prompt.kind == PROMPT_TEXT)
+        return ui->prompt.row < ui->settings.n ? ui->settings.v[ui->prompt.row].label : "";
     return labels[ui->prompt.kind];
 }
 

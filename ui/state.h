@@ -69,6 +69,8 @@ struct conversations {
 
 struct setting {
     char *name, *help, *text; /* text: NULL for numbers; raw */
+    char *blank;              /* shown in place of 0 or of no text; NULL: nothing special */
+    char *label;              /* "system: ", where its text is edited */
     double min, max, step, value;
     int decimals;
 };

@@ -108,7 +108,8 @@ struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys
     double min, max, step;
     int decimals; /* digits shown */
     double value;
-    const char *text; /* non-NULL: a text setting (system prompt); min..value unused */
+    const char *text;  /* non-NULL: a text setting (system prompt); min..value unused */
+    const char *blank; /* shown in place of the number 0, or of no text: "no limit"; NULL = nothing special */
 };
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 

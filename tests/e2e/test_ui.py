@@ -483,6 +483,17 @@ class Panels(UiTest):
         t.send("\x1b")
         t.wait_event("STOP")
 
+    def test_an_empty_text_setting_says_what_it_means(self):
+        t = self.start(120, 24)
+        t.keys("\x14\x1b[B\x1b[B\x1b[B")
+        t.keys("\r\x15")
+        self.assertEqual(t.lines()[22], "system: the model's own", "what an empty field means stands in it")
+        t.keys("x")
+        self.assertEqual(t.lines()[22], "system: x")
+        t.keys("\x7f\r")
+        t.wait_event("SET_TEXT 0 0.00 system|\n")
+        self.assertRegex(t.text(), r"system +the model's own")
+
     def test_beside_the_transcript_where_there_is_room(self):
         t = self.start(120, 30)
         self.answered(t)

@@ -54,10 +54,10 @@ static void set_activity(enum ui_activity activity)
 static void set_settings(void)
 {
     const struct ui_setting settings[] = {
-        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL},
-        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL},
-        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL},
-        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful."},
+        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL, NULL},
+        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL, NULL},
+        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL, NULL},
+        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful.", "the model's own"},
     };
     ui_set_settings(ui, settings, sizeof settings / sizeof *settings);
 }
