@@ -2,7 +2,8 @@
  * plain.c - the dialogue as lines, for screen readers and terminals that can do nothing else; see state.h.
  *
  * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is
- * continued by the next one. Nothing moves, nothing is drawn twice.
+ * continued by the next one. Nothing moves, nothing is drawn twice. A line waits while an answer is written; at a terminal
+ * commands do not. What is piped in is answered to its end.
  */
 #include "state.h"
 
@@ -22,7 +23,9 @@ struct plain {
     struct buf typed;   /* not ended by a newline yet */
     struct buf message; /* lines that were continued */
     bool in_line;       /* something was printed since the last newline */
+    bool interactive;   /* a person types at a terminal, which shows it */
     bool ended;         /* end of input */
+    bool quit;          /* UI_QUIT was said */
 };
 
 static void print(struct ui *ui, const char *s, size_t n)
@@ -53,7 +56,7 @@ void plain_say(struct ui *ui, const char *text)
 
 void plain_prompt(struct ui *ui)
 {
-    if (!ui->lines->ended && !ui_answering(ui)) {
+    if (ui->lines->interactive && !ui->lines->ended && !ui_answering(ui)) {
         end_line(ui);
         print(ui, "> ", 2);
     }
@@ -64,7 +67,9 @@ void plain_open(struct ui *ui)
     tty_locale();
     ui->lines = mem_zalloc(sizeof *ui->lines);
     ui->transcript.ascii = true;
-    plain_say(ui, "chinwag. Type a message and Enter. /help lists the commands.");
+    ui->lines->interactive = isatty(STDIN_FILENO);
+    if (ui->lines->interactive)
+        plain_say(ui, "chinwag. Type a message and Enter. /help lists the commands.");
 }
 
 void plain_close(struct ui *ui)
@@ -104,11 +109,52 @@ static void take_line(struct ui *ui, const char *line, size_t n)
     buf_clear(&p->message);
 }
 
+/* Whether what was typed may be acted on now: a message waits for the answer being written, /stop does not. */
+static bool may_take(const struct ui *ui, const char *line, size_t n)
+{
+    if (!ui_answering(ui))
+        return true;
+    if (!ui->lines->interactive || ui->lines->message.n)
+        return false;
+    enum action action;
+    const char *argument, *message;
+    struct buf typed = {0};
+    buf_add(&typed, line, n);
+    bool is_command = n && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
+    buf_free(&typed);
+    return is_command;
+}
+
+/* The length of the next line, if there is a whole one that can be acted on; -1: there is none. */
+static ptrdiff_t next_line(const struct ui *ui)
+{
+    const struct plain *p = ui->lines;
+    const char *end = p->typed.n ? memchr(p->typed.s, '\n', p->typed.n) : NULL;
+    return end && may_take(ui, p->typed.s, (size_t)(end - p->typed.s)) ? end - p->typed.s : -1;
+}
+
+/* Whether the input has ended and nothing of it is left to be done. */
+static bool is_over(const struct ui *ui)
+{
+    const struct plain *p = ui->lines;
+    return p->ended && !p->quit && (p->interactive || (!p->typed.n && !p->message.n && !ui_answering(ui)));
+}
+
+bool plain_due(const struct ui *ui)
+{
+    return next_line(ui) >= 0 || is_over(ui);
+}
+
 static void end_input(struct ui *ui)
 {
-    ui->lines->ended = true;
+    struct plain *p = ui->lines;
+    p->ended = true;
     tty_listen(false);
-    ui_emit(ui, UI_QUIT, 0, 0, "");
+    bool continued = p->message.n || (p->typed.n > 1 && p->typed.s[p->typed.n - 2] == '\\');
+    if (p->typed.n && p->typed.s[p->typed.n - 1] != '\n')
+        buf_str(&p->typed, "\n");
+    if (continued)
+        buf_str(&p->typed, "\n"); /* by nothing */
 }
 
 void plain_read(struct ui *ui)
@@ -125,14 +171,16 @@ void plain_read(struct ui *ui)
         }
         buf_add(&p->typed, block, (size_t)n);
     }
-    for (char *end; p->typed.n && (end = memchr(p->typed.s, '\n', p->typed.n));) {
-        size_t n = (size_t)(end - p->typed.s);
-        take_line(ui, p->typed.s, n);
-        buf_remove(&p->typed, 0, n + 1);
-        took = true;
+    for (ptrdiff_t n; (n = next_line(ui)) >= 0; took = true) {
+        take_line(ui, p->typed.s, (size_t)n);
+        buf_remove(&p->typed, 0, (size_t)n + 1);
     }
     if (took)
         plain_prompt(ui);
+    if (is_over(ui)) {
+        p->quit = true;
+        ui_emit(ui, UI_QUIT, 0, 0, "");
+    }
 }
 
 /* ---- output ---- */
@@ -161,7 +209,7 @@ void plain_show(struct ui *ui)
 
 void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms)
 {
-    if (role == UI_PERSON && ui->awaiting)
+    if (role == UI_PERSON && ui->awaiting && ui->lines->interactive)
         return; /* it stands where it was typed */
     if (role != UI_NOTICE)
         print_header(ui, role, time_ms);

@@ -213,7 +213,8 @@ void typing_free(struct ui *ui);
 void plain_open(struct ui *ui);
 void plain_close(struct ui *ui);
 void plain_read(struct ui *ui);
-void plain_show(struct ui *ui); /* a conversation's name */
+bool plain_due(const struct ui *ui); /* something that was read can be acted on now */
+void plain_show(struct ui *ui);      /* a conversation's name */
 void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms);
 void plain_append(struct ui *ui, const char *piece, size_t n);
 void plain_finish(struct ui *ui, const char *footnote);

@@ -162,6 +162,8 @@ int ui_timeout(const struct ui *ui)
 {
     int64_t now = tty_now_ms();
     int timeout = -1;
+    if (ui->plain && plain_due(ui))
+        return 0;
     if (ui->editor)
         return 250;
     if (ui->dirty)

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import tempfile
 import time
 import unittest
@@ -318,6 +319,17 @@ class Conversations(unittest.TestCase):
         self.ask(t, "/set temp 0.2")
         self.wait_rows(kept % "temperature", [("0.2",)])
         t.wait("temp 0.20", 20)
+
+    # ---- lines ----
+
+    def test_what_is_piped_into_the_plain_dialogue_is_answered_to_its_end(self):
+        env = {**os.environ, **self.env, "CHINWAG_PLAIN": "1"}
+        done = subprocess.run([CHINWAG, "-m", NANO, "-t", "1", "-n", "8"], input=b"One\n/set temperature 0\nTwo\\\nlines\nlast",
+                              env=env, capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(self.rows(f"SELECT text FROM message WHERE role = {USER} ORDER BY id"),
+                         [("One",), ("Two\nlines",), ("last",)])
+        self.wait_answers(3)
 
     # ---- models ----
 
