@@ -115,7 +115,8 @@ const char *cpu_choose(bool *forced, char *err, size_t cap)
 
 /* ---- cores ---------------------------------------------------------------------------------------------- */
 
-#ifdef __linux__
+#define PATH_BYTES 8192 /* PATH_MAX twice: a root, and a group's path below it */
+
 static bool read_line(const char *path, char *line, size_t cap)
 {
     FILE *f = fopen(path, "re");
@@ -126,74 +127,62 @@ static bool read_line(const char *path, char *line, size_t cap)
     return ok;
 }
 
-static bool read_cpu_number(int cpu, const char *file, long *out)
+static bool read_cpu_number(const char *root, int cpu, const char *file, long *out)
 {
-    char path[128], line[256];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
+    char path[PATH_BYTES], line[256];
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/%s", root, cpu, file);
     return read_line(path, line, sizeof line) && sscanf(line, "%ld", out) == 1;
 }
 
 /* How strong a core is, in units that only compare within one machine; 0 where the kernel does not say. */
-static long core_strength(int cpu)
+static long core_strength(const char *root, int cpu)
 {
     long v = 0;
-    if (!read_cpu_number(cpu, "cpu_capacity", &v) && !read_cpu_number(cpu, "cpufreq/cpuinfo_max_freq", &v))
+    if (!read_cpu_number(root, cpu, "cpu_capacity", &v) &&
+        !read_cpu_number(root, cpu, "cpufreq/cpuinfo_max_freq", &v))
         return 0;
     return v;
 }
 
-/* CPUs of the affinity mask, one for each physical core. */
-static int list_cores(int **cores)
+/* Of the allowed CPUs one for each physical core. */
+static int list_cores(const char *root, const bool *allowed, int n_cpus, int *cores)
 {
-    int n_cpus = 1024, n = 0;
-    cpu_set_t *mask;
-    size_t bytes;
-    for (;; n_cpus *= 2) { /* the kernel refuses a mask smaller than its own */
-        mask = CPU_ALLOC((size_t)n_cpus);
-        bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
-        if (mask && sched_getaffinity(0, bytes, mask) == 0)
-            break;
-        CPU_FREE(mask);
-        if (!mask || n_cpus > 1 << 20) /* not a matter of size: the call is forbidden, or fails for another reason */
-            return 0;
-    }
-    *cores = xcalloc((size_t)n_cpus, sizeof **cores);
     long *keys = xcalloc((size_t)n_cpus, sizeof *keys);
+    int n = 0;
     for (int cpu = 0; cpu < n_cpus; cpu++) {
-        if (!CPU_ISSET_S((size_t)cpu, bytes, mask))
+        if (!allowed[cpu])
             continue;
         long key = cpu; /* the first CPU of its siblings: the lists begin with the same number on each of them */
-        read_cpu_number(cpu, "topology/thread_siblings_list", &key);
+        read_cpu_number(root, cpu, "topology/thread_siblings_list", &key);
         int i = 0;
         while (i < n && keys[i] != key)
             i++;
         if (i < n)
             continue;
         keys[n] = key;
-        (*cores)[n++] = cpu;
+        cores[n++] = cpu;
     }
     free(keys);
-    CPU_FREE(mask);
     return n;
 }
 
 /* Of a hybrid CPU only the cores within a fifth of the strongest: at a barrier all wait for the slowest. Efficiency cores
  * of Intel's 12th to 14th generation run at about three quarters of the performance cores' clock. */
-static int strong_cores(const int *cores, int n)
+static int strong_cores(const char *root, const int *cores, int n)
 {
     long best = 0;
     for (int i = 0; i < n; i++)
-        if (core_strength(cores[i]) > best)
-            best = core_strength(cores[i]);
+        if (core_strength(root, cores[i]) > best)
+            best = core_strength(root, cores[i]);
     int strong = 0;
     for (int i = 0; i < n; i++)
-        strong += core_strength(cores[i]) * 5 >= best * 4;
+        strong += core_strength(root, cores[i]) * 5 >= best * 4;
     return strong;
 }
 
 static double quota_v2(const char *dir)
 {
-    char path[4200], line[64];
+    char path[PATH_BYTES], line[64];
     double quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", dir);
     if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
@@ -203,7 +192,7 @@ static double quota_v2(const char *dir)
 
 static double quota_v1(const char *dir)
 {
-    char path[4200], line[64];
+    char path[PATH_BYTES], line[64];
     double quota = 0, period = 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
     if (!read_line(path, line, sizeof line) || sscanf(line, "%lf", &quota) != 1 || quota <= 0)
@@ -214,32 +203,45 @@ static double quota_v1(const char *dir)
     return quota / period;
 }
 
-/* The smallest quota, in CPUs, of the group at `path` below `root` and of all groups above it; 0 = none. In a container the
- * path may not exist below root, but root itself is then the container's group. */
-static double group_quota(const char *root, const char *path, double (*quota)(const char *dir))
+/* The smallest quota, in CPUs, of the group at `path` below the hierarchy's directory and of all groups above it; 0 = none. In a
+ * container the path may not exist there, but the directory itself is then the container's group. */
+static double group_quota(const char *root, const char *hierarchy, const char *path, double (*quota)(const char *dir))
 {
-    char dir[4096];
+    char dir[PATH_BYTES - 64];
     double least = 0;
-    snprintf(dir, sizeof dir, "%s%s", root, path);
+    snprintf(dir, sizeof dir, "%s%s%s", root, hierarchy, path);
     for (;;) {
         double q = quota(dir);
         if (q > 0 && (least == 0 || q < least))
             least = q;
         char *slash = strrchr(dir, '/');
-        if (!slash || strlen(dir) <= strlen(root))
+        if (!slash || strlen(dir) <= strlen(root) + strlen(hierarchy))
             return least;
         *slash = '\0';
     }
 }
 
-static double cgroup_quota(void)
+/* Whether "cpu" is one of the names in a list separated by commas. */
+static bool lists_cpu(const char *controllers)
 {
-    FILE *f = fopen("/proc/self/cgroup", "re");
+    for (const char *at = controllers; *at; at += *at == ',') {
+        size_t n = strcspn(at, ",");
+        if (n == 3 && memcmp(at, "cpu", 3) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static double cgroup_quota(const char *root)
+{
+    char line[4096];
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(line, "re");
     if (!f)
         return 0;
-    char line[3000];
     double least = 0;
-    while (fgets(line, sizeof line, f)) {
+    while (fgets(line, sizeof line, f)) { /* number:controllers:path, without controllers in version 2 */
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!path)
@@ -247,33 +249,59 @@ static double cgroup_quota(void)
         *path++ = '\0';
         controllers++;
         double q = 0;
-        if (*controllers == '\0') {
-            q = group_quota("/sys/fs/cgroup", path, quota_v2);
-        } else if (strstr(controllers, "cpu") && !strstr(controllers, "cpuset")) {
-            q = group_quota("/sys/fs/cgroup/cpu", path, quota_v1);
-        }
+        if (*controllers == '\0')
+            q = group_quota(root, "/sys/fs/cgroup", path, quota_v2);
+        else if (lists_cpu(controllers))
+            q = group_quota(root, "/sys/fs/cgroup/cpu", path, quota_v1);
         if (q > 0 && (least == 0 || q < least))
             least = q;
     }
     fclose(f);
     return least;
 }
+
+/* Which CPUs this process may run on; malloc'd, *n of them. */
+static bool *allowed_cpus(int *n)
+{
+    bool *allowed;
+#ifdef __linux__
+    for (*n = 1024; *n <= 1 << 20; *n *= 2) { /* the kernel refuses a mask smaller than its own */
+        cpu_set_t *mask = xchecked(CPU_ALLOC((size_t)*n), (size_t)*n / 8);
+        size_t bytes = CPU_ALLOC_SIZE((size_t)*n);
+        bool known = sched_getaffinity(0, bytes, mask) == 0;
+        allowed = xcalloc((size_t)*n, sizeof *allowed);
+        for (int cpu = 0; known && cpu < *n; cpu++)
+            allowed[cpu] = CPU_ISSET_S((size_t)cpu, bytes, mask);
+        CPU_FREE(mask);
+        if (known)
+            return allowed;
+        free(allowed);
+    }
 #endif
+    /* Nobody says (a sandbox may forbid to ask): all that run. */
+    *n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    *n = *n > 0 ? *n : 1;
+    allowed = xcalloc((size_t)*n, sizeof *allowed);
+    memset(allowed, true, (size_t)*n);
+    return allowed;
+}
+
+int cpu_cores_below(const char *root, const bool *allowed, int n_cpus)
+{
+    int *cores = xcalloc((size_t)n_cpus, sizeof *cores);
+    int n = strong_cores(root, cores, list_cores(root, allowed, n_cpus, cores));
+    free(cores);
+    double quota = cgroup_quota(root);
+    if (quota > 0 && quota < n)
+        n = (int)quota;
+    return n > 0 ? n : 1;
+}
 
 int cpu_cores(void)
 {
-    int n = 0;
-#ifdef __linux__
-    int *cores = NULL;
-    n = list_cores(&cores);
-    if (n > 0)
-        n = strong_cores(cores, n);
-    free(cores);
-    double quota = cgroup_quota();
-    if (quota > 0 && quota < n)
-        n = (int)quota;
-#else
-    n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-#endif
-    return n > 0 ? n : 1;
+    int n_cpus;
+    bool *allowed = allowed_cpus(&n_cpus);
+    int n = cpu_cores_below("", allowed, n_cpus);
+    free(allowed);
+    return n;
 }
