@@ -218,36 +218,45 @@ char *settings_format(const struct settings *s, enum setting_id id)
     return buffer_take(&text);
 }
 
+/* The settings that are fields of the engine's sampling. */
+static const struct {
+    enum setting_id id;
+    size_t offset;
+    bool whole; /* an int, else a float */
+} sampling_fields[] = {
+    {SET_TEMPERATURE, offsetof(struct engine_sampling, temperature), false},
+    {SET_TOP_K, offsetof(struct engine_sampling, top_k), true},
+    {SET_TOP_P, offsetof(struct engine_sampling, top_p), false},
+    {SET_MIN_P, offsetof(struct engine_sampling, min_p), false},
+    {SET_REPEAT_PENALTY, offsetof(struct engine_sampling, repeat_penalty), false},
+    {SET_PRESENCE_PENALTY, offsetof(struct engine_sampling, presence_penalty), false},
+    {SET_FREQUENCY_PENALTY, offsetof(struct engine_sampling, frequency_penalty), false},
+};
+
+#define N_SAMPLING_FIELDS (sizeof sampling_fields / sizeof *sampling_fields)
+
 struct engine_sampling settings_sampling(const struct settings *s, const struct engine_sampling *base)
 {
     struct engine_sampling sampling = *base;
-    sampling.temperature = (float)settings_number(s, SET_TEMPERATURE);
-    sampling.top_k = (int)settings_number(s, SET_TOP_K);
-    sampling.top_p = (float)settings_number(s, SET_TOP_P);
-    sampling.min_p = (float)settings_number(s, SET_MIN_P);
-    sampling.repeat_penalty = (float)settings_number(s, SET_REPEAT_PENALTY);
-    sampling.presence_penalty = (float)settings_number(s, SET_PRESENCE_PENALTY);
-    sampling.frequency_penalty = (float)settings_number(s, SET_FREQUENCY_PENALTY);
+    for (size_t i = 0; i < N_SAMPLING_FIELDS; i++) {
+        void *field = (char *)&sampling + sampling_fields[i].offset;
+        double number = settings_number(s, sampling_fields[i].id);
+        if (sampling_fields[i].whole)
+            *(int *)field = (int)number;
+        else
+            *(float *)field = (float)number;
+    }
     return sampling;
 }
 
 void settings_take_defaults(struct settings *s, const struct engine_sampling *sampling, int threads)
 {
-    const struct {
-        enum setting_id id;
-        double number;
-    } defaults[] = {
-        {SET_TEMPERATURE, sampling->temperature},
-        {SET_TOP_K, sampling->top_k},
-        {SET_TOP_P, sampling->top_p},
-        {SET_MIN_P, sampling->min_p},
-        {SET_REPEAT_PENALTY, sampling->repeat_penalty},
-        {SET_PRESENCE_PENALTY, sampling->presence_penalty},
-        {SET_FREQUENCY_PENALTY, sampling->frequency_penalty},
-        {SET_THREADS, threads},
-    };
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        settings_put_number(s, LAYER_MODEL, defaults[i].id, defaults[i].number);
+    for (size_t i = 0; i < N_SAMPLING_FIELDS; i++) {
+        const void *field = (const char *)sampling + sampling_fields[i].offset;
+        double number = sampling_fields[i].whole ? *(const int *)field : *(const float *)field;
+        settings_put_number(s, LAYER_MODEL, sampling_fields[i].id, number);
+    }
+    settings_put_number(s, LAYER_MODEL, SET_THREADS, threads);
 }
 
 char *settings_database(const struct settings *s)
