@@ -51,7 +51,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-static void test_values_go_below_the_command_line(void **state)
+static void values_go_below_the_command_line(void **state)
 {
     (void)state;
     assert_true(read_text("# a comment\n[chinwag]\ntemperature = 0.3\ntop-k=5\nno-mmap = yes\nkv = q8_0\n"));
@@ -64,14 +64,14 @@ static void test_values_go_below_the_command_line(void **state)
     assert_float_equal(settings_number(&settings, SET_TOP_K), 6, 0);
 }
 
-static void test_options_are_known_by_both_names(void **state)
+static void options_are_known_by_both_names(void **state)
 {
     (void)state;
     assert_true(read_text("temp = 0.4\n"));
     assert_float_equal(settings_number(&settings, SET_TEMPERATURE), 0.4, 1e-9);
 }
 
-static void test_long_texts_go_on_in_indented_lines(void **state)
+static void long_texts_go_on_in_indented_lines(void **state)
 {
     (void)state;
     assert_true(read_text("system = You are brief.\n  You answer in 中文.\ntop-k = 3\n"));
@@ -80,14 +80,14 @@ static void test_long_texts_go_on_in_indented_lines(void **state)
     assert_string_equal(settings_text(&settings, SET_SYSTEM), "");
 }
 
-static void test_the_later_of_two_lines_counts(void **state)
+static void the_later_of_two_lines_counts(void **state)
 {
     (void)state;
     assert_true(read_text("top-k = 3\ntop-k = 4\n"));
     assert_float_equal(settings_number(&settings, SET_TOP_K), 4, 0);
 }
 
-static void test_home_is_expanded_in_paths(void **state)
+static void home_is_expanded_in_paths(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
@@ -96,7 +96,7 @@ static void test_home_is_expanded_in_paths(void **state)
     assert_string_equal(settings_text(&settings, SET_DB), "/x/~/y");
 }
 
-static void test_mistakes_name_their_line(void **state)
+static void mistakes_name_their_line(void **state)
 {
     (void)state;
     refused("top-k = 3\n\ntemprature = 1\n", 3, "'temprature'");
@@ -106,7 +106,7 @@ static void test_mistakes_name_their_line(void **state)
     refused("system = \xff\n", 1, "UTF-8");
 }
 
-static void test_a_line_too_long_is_refused_not_cut(void **state)
+static void a_line_too_long_is_refused_not_cut(void **state)
 {
     (void)state;
     char text[5000] = "top-k = 7\nsystem = ";
@@ -114,7 +114,7 @@ static void test_a_line_too_long_is_refused_not_cut(void **state)
     refused(text, 2, "too long");
 }
 
-static void test_no_file_is_an_empty_one(void **state)
+static void no_file_is_an_empty_one(void **state)
 {
     (void)state;
     settings_free(&settings);
@@ -126,14 +126,10 @@ static void test_no_file_is_an_empty_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_go_below_the_command_line),
-        cmocka_unit_test(test_options_are_known_by_both_names),
-        cmocka_unit_test(test_long_texts_go_on_in_indented_lines),
-        cmocka_unit_test(test_the_later_of_two_lines_counts),
-        cmocka_unit_test(test_home_is_expanded_in_paths),
-        cmocka_unit_test(test_mistakes_name_their_line),
-        cmocka_unit_test(test_a_line_too_long_is_refused_not_cut),
-        cmocka_unit_test(test_no_file_is_an_empty_one),
+        cmocka_unit_test(values_go_below_the_command_line),   cmocka_unit_test(options_are_known_by_both_names),
+        cmocka_unit_test(long_texts_go_on_in_indented_lines), cmocka_unit_test(the_later_of_two_lines_counts),
+        cmocka_unit_test(home_is_expanded_in_paths),          cmocka_unit_test(mistakes_name_their_line),
+        cmocka_unit_test(a_line_too_long_is_refused_not_cut), cmocka_unit_test(no_file_is_an_empty_one),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -98,7 +98,7 @@ static void title_is(const char *text, const char *expected)
     free(title);
 }
 
-static void test_the_title_is_the_first_line_with_something_in_it(void **state)
+static void the_title_is_the_first_line_with_something_in_it(void **state)
 {
     (void)state;
     title_is("Hello", "Hello");
@@ -108,7 +108,7 @@ static void test_the_title_is_the_first_line_with_something_in_it(void **state)
     title_is(" \n ", "New conversation");
 }
 
-static void test_a_long_title_ends_between_words_or_graphemes(void **state)
+static void a_long_title_ends_between_words_or_graphemes(void **state)
 {
     (void)state;
     title_is("one two three four five six seven eight nine ten eleven twelve",
@@ -126,7 +126,7 @@ static void test_a_long_title_ends_between_words_or_graphemes(void **state)
     title_is(text, strcat(expected, "…"));
 }
 
-static void test_the_first_question_names_the_conversation_once(void **state)
+static void the_first_question_names_the_conversation_once(void **state)
 {
     (void)state;
     ask("The first");
@@ -137,7 +137,7 @@ static void test_the_first_question_names_the_conversation_once(void **state)
 
 /* ---- jobs ---- */
 
-static void test_the_job_ends_before_the_answer_to_come(void **state)
+static void the_job_ends_before_the_answer_to_come(void **state)
 {
     (void)state;
     ask("I am Dana.");
@@ -148,7 +148,7 @@ static void test_the_job_ends_before_the_answer_to_come(void **state)
     job_is(0, "-|user:I am Dana.|assistant:Hello Dana.|user:Who am I?");
 }
 
-static void test_a_question_waiting_behind_the_answer_is_not_in_its_job(void **state)
+static void a_question_waiting_behind_the_answer_is_not_in_its_job(void **state)
 {
     (void)state;
     ask("one");
@@ -158,7 +158,7 @@ static void test_a_question_waiting_behind_the_answer_is_not_in_its_job(void **s
     assert_true(conversation_awaits_answer(c));
 }
 
-static void test_an_answer_that_never_came_leaves_one_question(void **state)
+static void an_answer_that_never_came_leaves_one_question(void **state)
 {
     (void)state;
     ask("one");
@@ -167,7 +167,7 @@ static void test_an_answer_that_never_came_leaves_one_question(void **state)
     job_is(0, "-|user:one\n\ntwo");
 }
 
-static void test_the_system_prompt_is_the_conversations_own(void **state)
+static void the_system_prompt_is_the_conversations_own(void **state)
 {
     (void)state;
     struct conversation *quiet = conversation_new("");
@@ -181,7 +181,7 @@ static void test_the_system_prompt_is_the_conversations_own(void **state)
     conversation_job_free(&job);
 }
 
-static void test_a_summary_stands_for_what_it_covers(void **state)
+static void a_summary_stands_for_what_it_covers(void **state)
 {
     (void)state;
     ask("one");
@@ -197,7 +197,7 @@ static void test_a_summary_stands_for_what_it_covers(void **state)
 
 /* ---- answers ---- */
 
-static void test_pieces_make_the_answer_and_the_end_its_state(void **state)
+static void pieces_make_the_answer_and_the_end_its_state(void **state)
 {
     (void)state;
     ask("count");
@@ -217,7 +217,7 @@ static void test_pieces_make_the_answer_and_the_end_its_state(void **state)
     assert_int_equal(m->stats.generated_tokens, 5);
 }
 
-static void test_answering_again_forks(void **state)
+static void answering_again_forks(void **state)
 {
     (void)state;
     assert_false(conversation_drop_answer(c));
@@ -244,7 +244,7 @@ static struct store_event *load(struct store *store, store_id id)
     return e;
 }
 
-static void test_a_reopened_conversation_reaches_the_model(void **state)
+static void a_reopened_conversation_reaches_the_model(void **state)
 {
     (void)state;
     char dir[] = "/tmp/chinwag-conversation-XXXXXX", path[64], err[256];
@@ -296,7 +296,7 @@ static void test_a_reopened_conversation_reaches_the_model(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void test_nothing_is_written_of_a_deleted_conversation(void **state)
+static void nothing_is_written_of_a_deleted_conversation(void **state)
 {
     (void)state;
     char err[256];
@@ -327,7 +327,7 @@ static void question_is(const char *text, const char *piped, size_t n, const cha
     free(question);
 }
 
-static void test_piped_text_follows_after_a_blank_line(void **state)
+static void piped_text_follows_after_a_blank_line(void **state)
 {
     (void)state;
     question_is("Sum this up:", "one\ntwo\n", 8, "Sum this up:\n\none\ntwo");
@@ -338,7 +338,7 @@ static void test_piped_text_follows_after_a_blank_line(void **state)
     question_is(" ", "\n \n", 3, NULL);
 }
 
-static void test_what_is_not_utf8_is_refused(void **state)
+static void what_is_not_utf8_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -358,20 +358,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         each(a_guess_is_what_would_be_sent),
-        each(test_the_title_is_the_first_line_with_something_in_it),
-        each(test_a_long_title_ends_between_words_or_graphemes),
-        each(test_the_first_question_names_the_conversation_once),
-        each(test_the_job_ends_before_the_answer_to_come),
-        each(test_a_question_waiting_behind_the_answer_is_not_in_its_job),
-        each(test_an_answer_that_never_came_leaves_one_question),
-        each(test_the_system_prompt_is_the_conversations_own),
-        each(test_a_summary_stands_for_what_it_covers),
-        each(test_pieces_make_the_answer_and_the_end_its_state),
-        each(test_answering_again_forks),
-        each(test_a_reopened_conversation_reaches_the_model),
-        each(test_nothing_is_written_of_a_deleted_conversation),
-        each(test_piped_text_follows_after_a_blank_line),
-        each(test_what_is_not_utf8_is_refused),
+        each(the_title_is_the_first_line_with_something_in_it),
+        each(a_long_title_ends_between_words_or_graphemes),
+        each(the_first_question_names_the_conversation_once),
+        each(the_job_ends_before_the_answer_to_come),
+        each(a_question_waiting_behind_the_answer_is_not_in_its_job),
+        each(an_answer_that_never_came_leaves_one_question),
+        each(the_system_prompt_is_the_conversations_own),
+        each(a_summary_stands_for_what_it_covers),
+        each(pieces_make_the_answer_and_the_end_its_state),
+        each(answering_again_forks),
+        each(a_reopened_conversation_reaches_the_model),
+        each(nothing_is_written_of_a_deleted_conversation),
+        each(piped_text_follows_after_a_blank_line),
+        each(what_is_not_utf8_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

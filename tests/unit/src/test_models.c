@@ -65,7 +65,7 @@ static void chosen(const char *name)
     free(path);
 }
 
-static void test_an_empty_machine_is_told_what_to_do(void **state)
+static void an_empty_machine_is_told_what_to_do(void **state)
 {
     (void)state;
     assert_null(model_choose(&settings, err, sizeof err));
@@ -78,7 +78,7 @@ static void test_an_empty_machine_is_told_what_to_do(void **state)
     free(names);
 }
 
-static void test_qwen_comes_first_then_the_default_then_the_alphabet(void **state)
+static void qwen_comes_first_then_the_default_then_the_alphabet(void **state)
 {
     (void)state;
     put("notes.txt", "GGUF");
@@ -95,7 +95,7 @@ static void test_qwen_comes_first_then_the_default_then_the_alphabet(void **stat
     free(names);
 }
 
-static void test_a_split_model_is_listed_once(void **state)
+static void a_split_model_is_listed_once(void **state)
 {
     (void)state;
     put("big-00001-of-00002.gguf", "GGUF");
@@ -105,7 +105,7 @@ static void test_a_split_model_is_listed_once(void **state)
     free(names);
 }
 
-static void test_the_command_line_comes_before_all(void **state)
+static void the_command_line_comes_before_all(void **state)
 {
     (void)state;
     put("a.gguf", "GGUF");
@@ -117,7 +117,7 @@ static void test_the_command_line_comes_before_all(void **state)
     chosen("given.gguf");
 }
 
-static void test_one_remembered_that_has_gone_is_passed_over(void **state)
+static void one_remembered_that_has_gone_is_passed_over(void **state)
 {
     (void)state;
     put("a.gguf", "GGUF");
@@ -128,7 +128,7 @@ static void test_one_remembered_that_has_gone_is_passed_over(void **state)
     assert_string_equal(err, "/nonexistent/c.gguf: No such file or directory");
 }
 
-static void test_what_is_no_model_is_refused_in_a_sentence(void **state)
+static void what_is_no_model_is_refused_in_a_sentence(void **state)
 {
     (void)state;
     static const struct {
@@ -150,7 +150,7 @@ static void test_what_is_no_model_is_refused_in_a_sentence(void **state)
     assert_true(model_check(put("good.gguf", "GGUF..."), err, sizeof err));
 }
 
-static void test_a_name_is_looked_for_in_the_model_directory(void **state)
+static void a_name_is_looked_for_in_the_model_directory(void **state)
 {
     (void)state;
     const char *path = put("tiny.gguf", "GGUF");
@@ -168,7 +168,7 @@ static void test_a_name_is_looked_for_in_the_model_directory(void **state)
     free(elsewhere);
 }
 
-static void test_relative_xdg_variables_count_as_absent(void **state)
+static void relative_xdg_variables_count_as_absent(void **state)
 {
     (void)state;
     setenv("HOME", "/home/someone", 1);
@@ -183,14 +183,14 @@ static void test_relative_xdg_variables_count_as_absent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        each(test_an_empty_machine_is_told_what_to_do),
-        each(test_qwen_comes_first_then_the_default_then_the_alphabet),
-        each(test_a_split_model_is_listed_once),
-        each(test_the_command_line_comes_before_all),
-        each(test_one_remembered_that_has_gone_is_passed_over),
-        each(test_what_is_no_model_is_refused_in_a_sentence),
-        each(test_a_name_is_looked_for_in_the_model_directory),
-        each(test_relative_xdg_variables_count_as_absent),
+        each(an_empty_machine_is_told_what_to_do),
+        each(qwen_comes_first_then_the_default_then_the_alphabet),
+        each(a_split_model_is_listed_once),
+        each(the_command_line_comes_before_all),
+        each(one_remembered_that_has_gone_is_passed_over),
+        each(what_is_no_model_is_refused_in_a_sentence),
+        each(a_name_is_looked_for_in_the_model_directory),
+        each(relative_xdg_variables_count_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

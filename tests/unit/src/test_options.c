@@ -44,7 +44,7 @@ static int free_settings(void **state)
     return 0;
 }
 
-static void test_nothing_given_is_the_chat(void **state)
+static void nothing_given_is_the_chat(void **state)
 {
     (void)state;
     assert_true(parse(""));
@@ -56,7 +56,7 @@ static void test_nothing_given_is_the_chat(void **state)
     assert_null(settings_text(&settings, SET_SYSTEM));
 }
 
-static void test_every_option_of_the_issue(void **state)
+static void every_option_of_the_issue(void **state)
 {
     (void)state;
     assert_true(
@@ -90,7 +90,7 @@ static void test_every_option_of_the_issue(void **state)
     assert_float_equal(settings_number(&settings, SET_MAX_TOKENS), 100, 0);
 }
 
-static void test_long_options_take_values_both_ways(void **state)
+static void long_options_take_values_both_ways(void **state)
 {
     (void)state;
     assert_true(parse("--temp=0.25 --prompt=why --max-tokens 7"));
@@ -99,7 +99,7 @@ static void test_long_options_take_values_both_ways(void **state)
     assert_string_equal(options.prompt, "why");
 }
 
-static void test_resume_with_and_without_an_id(void **state)
+static void resume_with_and_without_an_id(void **state)
 {
     (void)state;
     assert_true(parse("--resume"));
@@ -117,7 +117,7 @@ static void test_resume_with_and_without_an_id(void **state)
     refused("--resume=-3", "'-3'");
 }
 
-static void test_numbers_are_checked_whole(void **state)
+static void numbers_are_checked_whole(void **state)
 {
     (void)state;
     refused("--temp 0.5x", "--temp wants a number from 0 to 5, not '0.5x'");
@@ -137,7 +137,7 @@ static void test_numbers_are_checked_whole(void **state)
     refused("--kv q4_0", "f16|q8_0");
 }
 
-static void test_wrong_usage_has_one_sentence(void **state)
+static void wrong_usage_has_one_sentence(void **state)
 {
     (void)state;
     refused("--nonsense", "no option --nonsense");
@@ -153,7 +153,7 @@ static void test_wrong_usage_has_one_sentence(void **state)
     refused("-s \xc3", "UTF-8");
 }
 
-static void test_help_wins_over_what_follows(void **state)
+static void help_wins_over_what_follows(void **state)
 {
     (void)state;
     assert_true(parse("--help --nonsense"));
@@ -162,7 +162,7 @@ static void test_help_wins_over_what_follows(void **state)
     assert_int_equal(options.task, OPTIONS_VERSION);
 }
 
-static void test_help_lists_every_setting(void **state)
+static void help_lists_every_setting(void **state)
 {
     (void)state;
     char *text = NULL;
@@ -183,7 +183,24 @@ static void test_help_lists_every_setting(void **state)
     free(text);
 }
 
-static void test_the_uppermost_layer_counts(void **state)
+static void defaults_of_a_file_come_back_as_they_were(void **state)
+{
+    (void)state;
+    const struct engine_sampling file = {.temperature = 1.25f,
+                                         .top_k = 50,
+                                         .top_p = 0.75f,
+                                         .min_p = 0.125f,
+                                         .repeat_penalty = 1.5f,
+                                         .presence_penalty = -0.5f,
+                                         .frequency_penalty = 0.25f};
+    assert_true(parse(""));
+    settings_take_defaults(&settings, &file, 3);
+    assert_float_equal(settings_number(&settings, SET_THREADS), 3, 0);
+    struct engine_sampling s = settings_sampling(&settings, &(struct engine_sampling){0});
+    assert_memory_equal(&s, &file, sizeof s);
+}
+
+static void the_uppermost_layer_counts(void **state)
 {
     (void)state;
     assert_true(parse(""));
@@ -206,7 +223,7 @@ static void test_the_uppermost_layer_counts(void **state)
     assert_null(settings_text(&settings, SET_SYSTEM));
 }
 
-static void test_what_is_kept_reads_back(void **state)
+static void what_is_kept_reads_back(void **state)
 {
     (void)state;
     static const struct {
@@ -227,16 +244,17 @@ static void test_what_is_kept_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_given_is_the_chat),
-        cmocka_unit_test(test_every_option_of_the_issue),
-        cmocka_unit_test(test_long_options_take_values_both_ways),
-        cmocka_unit_test(test_resume_with_and_without_an_id),
-        cmocka_unit_test(test_numbers_are_checked_whole),
-        cmocka_unit_test(test_wrong_usage_has_one_sentence),
-        cmocka_unit_test(test_help_wins_over_what_follows),
-        cmocka_unit_test(test_help_lists_every_setting),
-        cmocka_unit_test(test_the_uppermost_layer_counts),
-        cmocka_unit_test(test_what_is_kept_reads_back),
+        cmocka_unit_test(nothing_given_is_the_chat),
+        cmocka_unit_test(every_option_of_the_issue),
+        cmocka_unit_test(long_options_take_values_both_ways),
+        cmocka_unit_test(resume_with_and_without_an_id),
+        cmocka_unit_test(numbers_are_checked_whole),
+        cmocka_unit_test(wrong_usage_has_one_sentence),
+        cmocka_unit_test(help_wins_over_what_follows),
+        cmocka_unit_test(help_lists_every_setting),
+        cmocka_unit_test(defaults_of_a_file_come_back_as_they_were),
+        cmocka_unit_test(the_uppermost_layer_counts),
+        cmocka_unit_test(what_is_kept_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, free_settings);
 }
