@@ -50,7 +50,7 @@ struct store_message {
     store_id id, conversation, parent;
     enum store_role role;
     enum store_state state;
-    char *text;  /* UTF-8, NUL-terminated */
+    char *text;  /* UTF-8, NUL-terminated; never NULL in results, NULL in a put is "" */
     char *model; /* which model wrote it; NULL for a person's */
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */

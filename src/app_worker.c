@@ -133,13 +133,7 @@ static void summarized(struct app *app, struct conversation *c, const struct wor
 {
     if (!c || c->deleted || !conversation_summarize(c, event->last, event->text))
         return;
-    store_put_summary(app->store, &(struct store_summary){.id = store_new_id(),
-                                                          .conversation = c->id,
-                                                          .first = event->first,
-                                                          .last = event->last,
-                                                          .text = event->text,
-                                                          .method = (char *)event->method,
-                                                          .created_ms = conversation_now_ms()});
+    conversation_save_summary(c, app->store, event);
     char text[128];
     snprintf(text, sizeof text, "The first %zu messages are now carried as a summary%s.", c->n_summarized,
              event->method && strcmp(event->method, "extract") == 0 ? " (an extract, made without the model)" : "");

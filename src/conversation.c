@@ -331,7 +331,7 @@ void conversation_save_text(const struct conversation *c, struct store *store, c
                                                      .parent = m->parent,
                                                      .role = m->role,
                                                      .state = m->state,
-                                                     .text = m->text.s ? m->text.s : (char[1]){""},
+                                                     .text = m->text.s,
                                                      .model = m->model,
                                                      .created_ms = m->created_ms,
                                                      .prompt_tokens = m->stats.prompt_tokens,
@@ -357,4 +357,17 @@ void conversation_save(struct conversation *c, struct store *store, const struct
         conversation_save_row(c, store, 0);
     conversation_save_text(c, store, m);
     conversation_save_row(c, store, c->messages[c->n - 1].id); /* a question may wait behind the answer saved */
+}
+
+void conversation_save_summary(const struct conversation *c, struct store *store, const struct worker_event *summary)
+{
+    if (c->deleted)
+        return;
+    store_put_summary(store, &(struct store_summary){.id = store_new_id(),
+                                                     .conversation = c->id,
+                                                     .first = summary->first,
+                                                     .last = summary->last,
+                                                     .text = summary->text,
+                                                     .method = (char *)summary->method, /* copied, not changed */
+                                                     .created_ms = conversation_now_ms()});
 }

@@ -96,5 +96,7 @@ void conversation_save(struct conversation *c, struct store *store, const struct
 /* The message alone: for the many times an answer grows. */
 void conversation_save_text(const struct conversation *c, struct store *store, const struct conversation_message *m);
 void conversation_save_row(struct conversation *c, struct store *store, store_id leaf);
+/* The summary of a WORKER_SUMMARY. */
+void conversation_save_summary(const struct conversation *c, struct store *store, const struct worker_event *summary);
 
 #endif

@@ -244,15 +244,8 @@ static void grow(struct oneshot *o, const struct worker_event *event)
 
 static void summarized(struct oneshot *o, const struct worker_event *event)
 {
-    if (!o->store || !conversation_summarize(o->conversation, event->last, event->text))
-        return;
-    store_put_summary(o->store, &(struct store_summary){.id = store_new_id(),
-                                                        .conversation = o->conversation->id,
-                                                        .first = event->first,
-                                                        .last = event->last,
-                                                        .text = event->text,
-                                                        .method = (char *)event->method,
-                                                        .created_ms = conversation_now_ms()});
+    if (o->store && conversation_summarize(o->conversation, event->last, event->text))
+        conversation_save_summary(o->conversation, o->store, event);
 }
 
 static void take(struct oneshot *o, const struct worker_event *event)

@@ -154,6 +154,19 @@ static void a_leaf_that_was_never_written_gives_way_to_the_newest_message(void *
     close_ok(s);
 }
 
+static void a_message_put_without_text_is_an_empty_one(void **state)
+{
+    (void)state;
+    struct store *s = open_at(NULL);
+    put_conversation(s, 1, 0, "");
+    put_state(s, 10, 1, 0, STORE_STREAMING, NULL);
+    struct store_event *e = load(s, 1);
+    assert_int_equal(e->n, 1);
+    assert_string_equal(e->messages[0].text, "");
+    store_event_free(e);
+    close_ok(s);
+}
+
 static void only_summaries_of_the_path_are_given(void **state)
 {
     (void)state;
@@ -462,6 +475,7 @@ int main(void)
         T(a_null_system_prompt_differs_from_an_empty_one),
         T(the_leaf_decides_the_path),
         T(a_leaf_that_was_never_written_gives_way_to_the_newest_message),
+        T(a_message_put_without_text_is_an_empty_one),
         T(only_summaries_of_the_path_are_given),
         T(settings_come_first_and_can_be_removed),
         T(the_list_has_the_most_recently_updated_first),
