@@ -68,11 +68,13 @@ enum action {
 };
 
 enum action_group { GROUP_CONVERSATION, GROUP_SCREEN, GROUP_DRAFT };
+enum action_place { ANYWHERE, ON_SCREEN /* not in the plain dialogue */ };
 
 #define ACTION_KEYS 4
 
 struct action_info {
     enum action_group group;
+    enum action_place place;
     int keys[ACTION_KEYS];
     const char *name; /* slash command without the slash, or NULL */
     const char *args; /* as help shows them; "" = takes none */

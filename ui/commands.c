@@ -140,7 +140,7 @@ void command_set(struct ui *ui, size_t setting, double value)
     ui_emit(ui, UI_SET, 0, s->value, s->name);
 }
 
-static void set_by_name(struct ui *ui, const char *argument)
+static void do_set(struct ui *ui, const char *argument)
 {
     size_t n = strcspn(argument, " =\n");
     const char *value = argument + n + strspn(argument + n, " =\n");
@@ -177,7 +177,7 @@ static void set_by_name(struct ui *ui, const char *argument)
 /* ---- conversations ---- */
 
 /* A number in plain mode (the list is numbered there), else a part of a title. */
-static void open_by_title(struct ui *ui, const char *text)
+static void do_open(struct ui *ui, const char *text)
 {
     const struct conversations *c = &ui->conversations;
     size_t found = 0, at = 0, start, end, number = strtoul(text, NULL, 10);
@@ -200,8 +200,9 @@ static void open_by_title(struct ui *ui, const char *text)
 
 /* ---- other commands ---- */
 
-static void interrupt(struct ui *ui)
+static void do_interrupt(struct ui *ui, const char *argument)
 {
+    (void)argument;
     int64_t now = tty_now_ms();
     if (ui->prompt.kind != PROMPT_NONE) {
         prompt_close(ui);
@@ -220,8 +221,9 @@ static void interrupt(struct ui *ui)
     }
 }
 
-static void regenerate(struct ui *ui)
+static void do_regenerate(struct ui *ui, const char *argument)
 {
+    (void)argument;
     if (ui_answering(ui)) {
         ui_flash(ui, "an answer is being written: Esc stops it");
     } else if (!transcript_last(&ui->transcript, UI_PERSON)) {
@@ -232,8 +234,9 @@ static void regenerate(struct ui *ui)
     }
 }
 
-static void copy(struct ui *ui)
+static void do_copy(struct ui *ui, const char *argument)
 {
+    (void)argument;
     const struct entry *e = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
     if (!e || !e->text.n) {
         ui_flash(ui, "there is no answer to copy");
@@ -243,15 +246,16 @@ static void copy(struct ui *ui)
     ui_flash_format(ui, "copied the last answer, %zu bytes", e->text.n);
 }
 
-static void suspend(struct ui *ui)
+static void do_suspend(struct ui *ui, const char *argument)
 {
+    (void)argument;
     screen_leave();
     tty_stop();
     tty_take(); /* SIGCONT and what came with it */
     screen_return(ui->mouse);
 }
 
-static void set_mouse(struct ui *ui, const char *argument)
+static void do_mouse(struct ui *ui, const char *argument)
 {
     ui->mouse = *argument ? strncmp(argument, "off", 3) != 0 : !ui->mouse;
     screen_modes(ui->mouse);
@@ -291,76 +295,172 @@ static void ask_or(struct ui *ui, enum prompt_kind kind, enum ui_event_type type
     }
 }
 
-static void do_screen(struct ui *ui, enum action action, const char *argument)
+/* ---- what each action does ---- */
+
+static void do_stop(struct ui *ui, const char *argument)
 {
-    struct transcript *t = &ui->transcript;
-    int page = t->height > 2 ? t->height - 1 : 1;
-    switch (action) {
-    case ACTION_HELP:
-        ui->help = !ui->help;
-        ui->help_top = 0;
-        if (ui->plain)
-            plain_help(ui);
-        break;
-    case ACTION_PAGE_UP: transcript_scroll(t, -page); break;
-    case ACTION_PAGE_DOWN: transcript_scroll(t, page); break;
-    case ACTION_TOP: transcript_home(t); break;
-    case ACTION_BOTTOM: transcript_end(t); break;
-    case ACTION_OLDER: transcript_previous(t, -1); break;
-    case ACTION_NEWER: transcript_previous(t, 1); break;
-    case ACTION_REDRAW: screen_redraw(); break;
-    case ACTION_MOUSE: set_mouse(ui, argument); break;
-    case ACTION_SUSPEND: suspend(ui); break;
-    default: break;
-    }
+    (void)argument;
+    if (!command_close_innermost(ui))
+        stop(ui);
 }
 
-/* What needs a screen. */
-static bool is_for_screens(enum action a)
+static void do_new(struct ui *ui, const char *argument)
 {
-    static const enum action only[] = {ACTION_FIND,      ACTION_HISTORY, ACTION_COPY,   ACTION_EDITOR, ACTION_PAGE_UP,
-                                       ACTION_PAGE_DOWN, ACTION_TOP,     ACTION_BOTTOM, ACTION_OLDER,  ACTION_NEWER,
-                                       ACTION_REDRAW,    ACTION_MOUSE,   ACTION_SUSPEND};
-    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (only[i] == a)
-            return true;
-    return false;
+    (void)argument;
+    panel_close(ui, FOCUS_CONVERSATIONS);
+    ui_emit(ui, UI_NEW, 0, 0, "");
 }
+
+static void do_conversations(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    panel_toggle(ui, FOCUS_CONVERSATIONS);
+}
+
+static void do_rename(struct ui *ui, const char *argument)
+{
+    ask_or(ui, PROMPT_RENAME, UI_RENAME, argument);
+}
+
+static void do_delete(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    prompt_open(ui, PROMPT_DELETE, "");
+}
+
+static void do_settings(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    panel_toggle(ui, FOCUS_SETTINGS);
+}
+
+static void do_model(struct ui *ui, const char *argument)
+{
+    ask_or(ui, PROMPT_MODEL, UI_MODEL, argument);
+}
+
+static void do_search(struct ui *ui, const char *argument)
+{
+    ask_or(ui, PROMPT_SEARCH, UI_SEARCH, argument);
+}
+
+static void do_find(struct ui *ui, const char *argument)
+{
+    prompt_open(ui, PROMPT_FIND, argument);
+}
+
+static void do_history(struct ui *ui, const char *argument)
+{
+    prompt_open(ui, PROMPT_HISTORY, argument);
+}
+
+static void do_editor(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    editor_start(ui);
+}
+
+static void do_quit(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    ui_emit(ui, UI_QUIT, 0, 0, "");
+}
+
+static void do_help(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    ui->help = !ui->help;
+    ui->help_top = 0;
+    if (ui->plain)
+        plain_help(ui);
+}
+
+static int page(const struct ui *ui)
+{
+    return ui->transcript.height > 2 ? ui->transcript.height - 1 : 1;
+}
+
+static void do_page_up(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_scroll(&ui->transcript, -page(ui));
+}
+
+static void do_page_down(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_scroll(&ui->transcript, page(ui));
+}
+
+static void do_top(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_home(&ui->transcript);
+}
+
+static void do_bottom(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_end(&ui->transcript);
+}
+
+static void do_older(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_previous(&ui->transcript, -1);
+}
+
+static void do_newer(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    transcript_previous(&ui->transcript, 1);
+}
+
+static void do_redraw(struct ui *ui, const char *argument)
+{
+    (void)ui, (void)argument;
+    screen_redraw();
+}
+
+/* Those that are missing belong to the draft: input.c. */
+static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument) = {
+    [ACTION_STOP] = do_stop,
+    [ACTION_INTERRUPT] = do_interrupt,
+    [ACTION_REGENERATE] = do_regenerate,
+    [ACTION_RETRY] = do_regenerate,
+    [ACTION_NEW] = do_new,
+    [ACTION_CONVERSATIONS] = do_conversations,
+    [ACTION_OPEN] = do_open,
+    [ACTION_RENAME] = do_rename,
+    [ACTION_DELETE] = do_delete,
+    [ACTION_SETTINGS] = do_settings,
+    [ACTION_SET] = do_set,
+    [ACTION_MODEL] = do_model,
+    [ACTION_SEARCH] = do_search,
+    [ACTION_FIND] = do_find,
+    [ACTION_HISTORY] = do_history,
+    [ACTION_COPY] = do_copy,
+    [ACTION_EDITOR] = do_editor,
+    [ACTION_QUIT] = do_quit,
+    [ACTION_HELP] = do_help,
+    [ACTION_PAGE_UP] = do_page_up,
+    [ACTION_PAGE_DOWN] = do_page_down,
+    [ACTION_TOP] = do_top,
+    [ACTION_BOTTOM] = do_bottom,
+    [ACTION_OLDER] = do_older,
+    [ACTION_NEWER] = do_newer,
+    [ACTION_REDRAW] = do_redraw,
+    [ACTION_MOUSE] = do_mouse,
+    [ACTION_SUSPEND] = do_suspend,
+};
 
 void command_do(struct ui *ui, enum action action, const char *argument)
 {
     ui->dirty = true;
-    if (ui->plain && is_for_screens(action)) {
+    if (ui->plain && action_info(action)->place == ON_SCREEN)
         ui_flash(ui, "the plain dialogue has no such command");
-        return;
-    }
-    switch (action) {
-    case ACTION_STOP:
-        if (!command_close_innermost(ui))
-            stop(ui);
-        break;
-    case ACTION_INTERRUPT: interrupt(ui); break;
-    case ACTION_REGENERATE:
-    case ACTION_RETRY: regenerate(ui); break;
-    case ACTION_NEW:
-        panel_close(ui, FOCUS_CONVERSATIONS);
-        ui_emit(ui, UI_NEW, 0, 0, "");
-        break;
-    case ACTION_CONVERSATIONS: panel_toggle(ui, FOCUS_CONVERSATIONS); break;
-    case ACTION_OPEN: open_by_title(ui, argument); break;
-    case ACTION_RENAME: ask_or(ui, PROMPT_RENAME, UI_RENAME, argument); break;
-    case ACTION_DELETE: prompt_open(ui, PROMPT_DELETE, ""); break;
-    case ACTION_SETTINGS: panel_toggle(ui, FOCUS_SETTINGS); break;
-    case ACTION_SET: set_by_name(ui, argument); break;
-    case ACTION_MODEL: ask_or(ui, PROMPT_MODEL, UI_MODEL, argument); break;
-    case ACTION_SEARCH: ask_or(ui, PROMPT_SEARCH, UI_SEARCH, argument); break;
-    case ACTION_FIND: prompt_open(ui, PROMPT_FIND, argument); break;
-    case ACTION_HISTORY: prompt_open(ui, PROMPT_HISTORY, argument); break;
-    case ACTION_COPY: copy(ui); break;
-    case ACTION_EDITOR: editor_start(ui); break;
-    case ACTION_QUIT: ui_emit(ui, UI_QUIT, 0, 0, ""); break;
-    default: do_screen(ui, action, argument);
-    }
+    else if (handlers[action])
+        handlers[action](ui, argument);
 }
 
 /* ---- completion ---- */
