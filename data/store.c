@@ -4,7 +4,7 @@
  * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest write
  * is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
  */
-#include "command.h"
+#include "op.h"
 #include "record.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct store {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work;  /* a command was queued, or closing set */
     pthread_cond_t news;  /* an event was queued */
-    struct command *commands, *last_command;
+    struct op *ops, *last_op;
     struct store_event_link *events, *last_event;
     bool closing;
     bool failing;     /* the oldest write in the list failed when last tried */
@@ -43,39 +43,39 @@ struct store_event_link {
 /* ---- queues ---- */
 
 /* Takes what template points to. */
-static void queue(struct store *s, struct command template)
+static void queue(struct store *s, struct op template)
 {
-    struct command *c = store_calloc(1, sizeof *c);
-    *c = template;
+    struct op *op = store_calloc(1, sizeof *op);
+    *op = template;
     pthread_mutex_lock(&s->lock);
-    if (s->last_command)
-        s->last_command->next = c;
+    if (s->last_op)
+        s->last_op->next = op;
     else
-        s->commands = c;
-    s->last_command = c;
+        s->ops = op;
+    s->last_op = op;
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
 }
 
-static struct command *first_of_kind(const struct store *s, bool write)
+static struct op *first_of_kind(const struct store *s, bool write)
 {
-    struct command *c = s->commands;
-    while (c && command_operations[c->type].is_write != write)
-        c = c->next;
-    return c;
+    struct op *op = s->ops;
+    while (op && op_table[op->type].is_write != write)
+        op = op->next;
+    return op;
 }
 
-static void unlink_command(struct store *s, struct command *gone)
+static void unlink_op(struct store *s, struct op *gone)
 {
-    struct command *before = NULL;
-    for (struct command *c = s->commands; c != gone; c = c->next)
-        before = c;
+    struct op *before = NULL;
+    for (struct op *op = s->ops; op != gone; op = op->next)
+        before = op;
     if (before)
         before->next = gone->next;
     else
-        s->commands = gone->next;
-    if (s->last_command == gone)
-        s->last_command = before;
+        s->ops = gone->next;
+    if (s->last_op == gone)
+        s->last_op = before;
 }
 
 /* Without the lock. */
@@ -136,42 +136,42 @@ static bool reopen(struct store *s)
     return true;
 }
 
-static enum db_result carry_out(struct store *s, const struct command *c, struct store_event *e)
+static enum db_result carry_out(struct store *s, const struct op *op, struct store_event *e)
 {
-    enum db_result result = command_operations[c->type].run(s->db, c, e);
+    enum db_result result = op_table[op->type].run(s->db, op, e);
     if (result == DB_FAILED && s->db->stale && !s->db->previewing && reopen(s)) {
         if (e)
             record_end_event(e);
-        result = command_operations[c->type].run(s->db, c, e);
+        result = op_table[op->type].run(s->db, op, e);
     }
     return result;
 }
 
 /* All writes in the list, marked busy so that they may be read without the lock. malloc'd. */
-static struct command **hold_writes(struct store *s, size_t *n)
+static struct op **hold_writes(struct store *s, size_t *n)
 {
-    struct command **writes = NULL;
+    struct op **writes = NULL;
     *n = 0;
     pthread_mutex_lock(&s->lock);
-    for (struct command *c = s->commands; c; c = c->next) {
-        if (!command_operations[c->type].is_write)
+    for (struct op *op = s->ops; op; op = op->next) {
+        if (!op_table[op->type].is_write)
             continue;
         writes = store_grow(writes, *n, sizeof *writes);
-        writes[(*n)++] = c;
-        c->busy = true;
+        writes[(*n)++] = op;
+        op->busy = true;
     }
     pthread_mutex_unlock(&s->lock);
     return writes;
 }
 
 /* A query while writes fail: answered as if they had succeeded. Where that cannot be (the file is locked), from the file. */
-static enum db_result carry_out_ahead(struct store *s, const struct command *query, struct store_event *e)
+static enum db_result carry_out_ahead(struct store *s, const struct op *query, struct store_event *e)
 {
     size_t n;
-    struct command **writes = hold_writes(s, &n);
+    struct op **writes = hold_writes(s, &n);
     bool shown = db_preview_begin(s->db);
     for (size_t i = 0; shown && i < n; i++)
-        shown = command_operations[writes[i]->type].run(s->db, writes[i], NULL) != DB_FAILED;
+        shown = op_table[writes[i]->type].run(s->db, writes[i], NULL) != DB_FAILED;
     enum db_result result = shown ? carry_out(s, query, e) : DB_FAILED;
     db_preview_end(s->db);
     pthread_mutex_lock(&s->lock);
@@ -185,10 +185,10 @@ static enum db_result carry_out_ahead(struct store *s, const struct command *que
     return carry_out(s, query, e);
 }
 
-static void answer(struct store *s, struct command *c)
+static void answer(struct store *s, struct op *op)
 {
-    struct store_event *e = record_event(command_operations[c->type].answer, NULL);
-    enum db_result result = s->failing ? carry_out_ahead(s, c, e) : carry_out(s, c, e);
+    struct store_event *e = record_event(op_table[op->type].answer, NULL);
+    enum db_result result = s->failing ? carry_out_ahead(s, op, e) : carry_out(s, op, e);
     if (result != DB_OK) {
         record_end_event(e);
         /* The settings come first whatever happens: without them the program starts with its own. */
@@ -200,20 +200,20 @@ static void answer(struct store *s, struct command *c)
     }
     emit(s, e);
     pthread_mutex_lock(&s->lock);
-    unlink_command(s, c);
-    command_free(c);
+    unlink_op(s, op);
+    op_free(op);
     pthread_mutex_unlock(&s->lock);
 }
 
 /* Tries a write; removes it unless it is to be tried again. */
-static void write_down(struct store *s, struct command *c)
+static void write_down(struct store *s, struct op *op)
 {
-    enum db_result result = carry_out(s, c, NULL);
+    enum db_result result = carry_out(s, op, NULL);
     struct store_event *e = NULL;
     if (result == DB_REFUSED)
         emit(s, record_event(STORE_ERROR, store_strdup(s->db->error)));
     pthread_mutex_lock(&s->lock);
-    c->busy = false;
+    op->busy = false;
     if (result == DB_FAILED) {
         free(s->failure);
         s->failure = store_strdup(s->db->error);
@@ -222,8 +222,8 @@ static void write_down(struct store *s, struct command *c)
             e = record_event(STORE_FAILING, store_strdup(s->failure));
         s->failing = true;
     } else {
-        unlink_command(s, c);
-        command_free(c);
+        unlink_op(s, op);
+        op_free(op);
         s->retry_at = 0; /* the next kept write at once */
         if (s->failing && !first_of_kind(s, true)) {
             s->failing = false;
@@ -237,11 +237,11 @@ static void write_down(struct store *s, struct command *c)
 
 /* With the lock. What can be carried out now; while writes fail queries overtake them. Closing: only writes, whatever the
  * time, as there is nobody left to take an answer. */
-static struct command *runnable(const struct store *s)
+static struct op *runnable(const struct store *s)
 {
     if (s->closing || (s->failing && store_ticks_ms() >= s->retry_at))
         return first_of_kind(s, true);
-    return s->failing ? first_of_kind(s, false) : s->commands;
+    return s->failing ? first_of_kind(s, false) : s->ops;
 }
 
 static void *run(void *arg)
@@ -249,23 +249,23 @@ static void *run(void *arg)
     struct store *s = arg;
     pthread_mutex_lock(&s->lock);
     for (;;) {
-        struct command *c = runnable(s);
+        struct op *op = runnable(s);
         bool last_try = s->closing;
-        if (!c && s->closing)
+        if (!op && s->closing)
             break;
-        if (!c) {
+        if (!op) {
             if (s->failing)
                 wait_until(&s->work, &s->lock, s->retry_at);
             else
                 pthread_cond_wait(&s->work, &s->lock);
             continue;
         }
-        c->busy = true;
+        op->busy = true;
         pthread_mutex_unlock(&s->lock);
-        if (command_operations[c->type].is_write)
-            write_down(s, c);
+        if (op_table[op->type].is_write)
+            write_down(s, op);
         else
-            answer(s, c);
+            answer(s, op);
         pthread_mutex_lock(&s->lock);
         if (last_try && s->failing && s->retry_at)
             break;
@@ -290,12 +290,12 @@ static void init_condition(pthread_cond_t *cond)
 static void end(struct store *s)
 {
     struct store_event *e;
-    struct command *c;
+    struct op *op;
     while ((e = take_event(s)))
         store_event_free(e);
-    while ((c = s->commands)) {
-        s->commands = c->next;
-        command_free(c);
+    while ((op = s->ops)) {
+        s->ops = op->next;
+        op_free(op);
     }
     db_close(s->db);
     pthread_cond_destroy(&s->work);
@@ -334,7 +334,7 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
     pthread_mutex_init(&s->lock, NULL);
     init_condition(&s->work);
     init_condition(&s->news);
-    queue(s, (struct command){.type = SETTINGS});
+    queue(s, (struct op){.type = SETTINGS});
 
     int rc = start_thread(s);
     if (rc == 0)
@@ -364,18 +364,18 @@ bool store_close(struct store *s, char *err, size_t cap)
 
 void store_put_conversation(struct store *s, const struct store_conversation *c)
 {
-    queue(s, (struct command){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
+    queue(s, (struct op){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
 }
 
 /* The queued state of a message that m may take the place of. Not across a deletion: what comes after one is dropped. */
-static struct command *older_state(const struct store *s, store_id message)
+static struct op *older_state(const struct store *s, store_id message)
 {
-    struct command *found = NULL;
-    for (struct command *c = s->commands; c; c = c->next) {
-        if (c->type == DELETE)
+    struct op *found = NULL;
+    for (struct op *op = s->ops; op; op = op->next) {
+        if (op->type == DELETE)
             found = NULL;
-        else if (c->type == PUT_MESSAGE && c->message.id == message && !c->busy)
-            found = c;
+        else if (op->type == PUT_MESSAGE && op->message.id == message && !op->busy)
+            found = op;
     }
     return found;
 }
@@ -384,49 +384,49 @@ void store_put_message(struct store *s, const struct store_message *m)
 {
     struct store_message copy = record_copy_message(m);
     pthread_mutex_lock(&s->lock);
-    struct command *older = older_state(s, m->id);
+    struct op *older = older_state(s, m->id);
     if (older) {
         record_end_message(&older->message);
         older->message = copy;
     }
     pthread_mutex_unlock(&s->lock);
     if (!older)
-        queue(s, (struct command){.type = PUT_MESSAGE, .message = copy});
+        queue(s, (struct op){.type = PUT_MESSAGE, .message = copy});
 }
 
 void store_put_summary(struct store *s, const struct store_summary *summary)
 {
-    queue(s, (struct command){.type = PUT_SUMMARY, .summary = record_copy_summary(summary)});
+    queue(s, (struct op){.type = PUT_SUMMARY, .summary = record_copy_summary(summary)});
 }
 
 void store_put_setting(struct store *s, const char *key, const char *value)
 {
-    queue(s, (struct command){.type = PUT_SETTING, .key = store_strdup(key), .text = store_strdup(value)});
+    queue(s, (struct op){.type = PUT_SETTING, .key = store_strdup(key), .text = store_strdup(value)});
 }
 
 void store_rename(struct store *s, store_id conversation, const char *title)
 {
-    queue(s, (struct command){.type = RENAME, .id = conversation, .text = store_strdup(title ? title : "")});
+    queue(s, (struct op){.type = RENAME, .id = conversation, .text = store_strdup(title ? title : "")});
 }
 
 void store_delete(struct store *s, store_id conversation)
 {
-    queue(s, (struct command){.type = DELETE, .id = conversation});
+    queue(s, (struct op){.type = DELETE, .id = conversation});
 }
 
 void store_list(struct store *s)
 {
-    queue(s, (struct command){.type = LIST});
+    queue(s, (struct op){.type = LIST});
 }
 
 void store_load(struct store *s, store_id conversation)
 {
-    queue(s, (struct command){.type = LOAD, .id = conversation});
+    queue(s, (struct op){.type = LOAD, .id = conversation});
 }
 
 void store_search(struct store *s, const char *query, store_id conversation)
 {
-    queue(s, (struct command){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : "")});
+    queue(s, (struct op){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : "")});
 }
 
 /* ---- events ---- */

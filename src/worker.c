@@ -266,7 +266,7 @@ static void take_model(struct worker *w, engine_model *model, engine_session *se
     w->model = model;
     w->seed = w->options.seed;
     engine_session_seed(session, w->seed);
-    memory_forget_tokens(w->memory);
+    recall_forget_tokens(w->recall);
     worker_learn_template(w);
 }
 
@@ -389,7 +389,7 @@ static void release(struct worker *w)
     }
     for (struct worker_event *e; (e = worker_take(w));)
         worker_event_free(e);
-    memory_free(w->memory);
+    recall_free(w->recall);
     pthread_cond_destroy(&w->commanded);
     pthread_cond_destroy(&w->happened);
     pthread_mutex_destroy(&w->lock);
@@ -404,7 +404,7 @@ struct worker *worker_open(const struct worker_options *options, void (*notify)(
     w->options.model_path = NULL;
     w->notify = notify;
     w->notify_ctx = ctx;
-    w->memory = memory_new();
+    w->recall = recall_new();
     w->last_progress_ms = -PROGRESS_MS;
     atomic_init(&w->threads, options->threads);
     pthread_mutex_init(&w->lock, NULL);

@@ -126,7 +126,7 @@ static void remember(struct answer *a)
 {
     if (!a->n_whole)
         return;
-    struct remembered *r = memory_message(a->w->memory, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
+    struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
     free(r->ids);
     r->ids = mem_resize(NULL, a->n_whole, sizeof *r->ids);
     memcpy(r->ids, a->ids.ids, a->n_whole * sizeof *r->ids);
@@ -149,7 +149,7 @@ void worker_answer(struct worker *w, struct job *job)
 {
     char err[512] = "";
     struct answer a = {.w = w, .job = job};
-    memory_trim(w->memory);
+    recall_trim(w->recall);
     enum worker_end end = evaluate_and_write(&a, err, sizeof err);
     remember(&a);
     worker_answer_ended(w, job, end, end == WORKER_END_FAILED ? err : a.text.s ? a.text.s : "");

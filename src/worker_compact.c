@@ -138,7 +138,7 @@ bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle
     free(job->summary);
     job->summary = text;
     job->covered += cover;
-    memory_set_summary(w->memory, job->conversation, job->messages[job->covered - 1].id, text);
+    recall_set_summary(w->recall, job->conversation, job->messages[job->covered - 1].id, text);
     emit_summary(w, job, cover, model_text ? "model" : "extract");
     free(model_text);
     return true;

@@ -66,7 +66,7 @@ static bool is_huge(const struct worker *w, size_t len)
 /* The text that stands for a message, and its tokens without the template (of a huge one, the window's). */
 static struct remembered *known(struct worker *w, const struct job_message *m)
 {
-    struct remembered *r = memory_message(w->memory, m->id, m->text, m->len);
+    struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
     if (r->n_tokens < 0 && is_huge(w, m->len))
         r->n_tokens = window_tokens(w);
     else if (r->n_tokens < 0)
@@ -137,7 +137,7 @@ static void add_summary(struct rendering *r, const struct job *job, const char *
 /* The texts and ids given to the template are not copied: nothing is cut or forgotten while a prompt is rendered. */
 static void add_message(struct worker *w, struct rendering *r, const struct job *job, const struct job_message *m)
 {
-    const struct remembered *known_as = memory_message(w->memory, m->id, m->text, m->len);
+    const struct remembered *known_as = recall_message(w->recall, m->id, m->text, m->len);
     const char *text = known_as->cut ? known_as->cut : m->text;
     size_t len = known_as->cut ? strlen(known_as->cut) : m->len;
     bool carries = job->summary && !r->first;
@@ -228,7 +228,7 @@ static void cut_message(struct worker *w, struct job *job, const struct job_mess
     char *cut = cut_to(w, m->text, m->len, max);
     if (!cut)
         return;
-    struct remembered *r = memory_message(w->memory, m->id, m->text, m->len);
+    struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
     bool again = r->cut != NULL;
     free(r->cut);
     r->cut = cut;
@@ -274,7 +274,7 @@ static void cut_summary(struct worker *w, struct job *job)
 static void take_newest_summary(struct worker *w, struct job *job)
 {
     int64_t last;
-    const char *summary = memory_summary(w->memory, job->conversation, &last);
+    const char *summary = recall_summary(w->recall, job->conversation, &last);
     for (size_t i = 0; summary && i + 1 < job->n_messages; i++) {
         if (job->messages[i].id != last)
             continue;

@@ -6,13 +6,13 @@
  *   worker_prompt.c   a job as tokens: rendering, counting, cutting what is too large
  *   worker_compact.c  a job's oldest turns become a summary
  *   worker_prepare.c  a job that may come is read ahead
- *   worker_memory.c   what is known by heart of messages and conversations
+ *   worker_recall.c   what is known by heart of messages and conversations
  */
 #ifndef WORKER_STATE_H
 #define WORKER_STATE_H
 
 #include "worker.h"
-#include "worker_memory.h"
+#include "worker_recall.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -80,7 +80,7 @@ struct worker {
     int message_overhead;    /* tokens the template puts around a message */
     int64_t noticed_system;  /* conversation whose system prompt was last said to be cut */
     double last_progress_ms; /* clock_ms of the last event that only says how far something is */
-    struct memory *memory;
+    struct recall *recall;
 };
 
 /* ---- worker.c ---- */

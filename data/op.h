@@ -1,12 +1,12 @@
 /*
- * command.h - what can be asked of the store's thread, each with its arguments, as the queue of store.c holds it.
+ * op.h - what can be asked of the store's thread, each with its arguments, as the queue of store.c holds it.
  */
-#ifndef COMMAND_H
-#define COMMAND_H
+#ifndef OP_H
+#define OP_H
 
 #include "db.h"
 
-enum command_type {
+enum op_type {
     PUT_CONVERSATION,
     PUT_MESSAGE,
     PUT_SUMMARY,
@@ -19,9 +19,9 @@ enum command_type {
     SEARCH,
 };
 
-struct command {
-    struct command *next;
-    enum command_type type;
+struct op {
+    struct op *next;
+    enum op_type type;
     bool busy;                              /* in the thread's hands, without the lock: not to be changed */
     store_id id;                            /* RENAME, DELETE, LOAD, SEARCH: the conversation */
     struct store_conversation conversation; /* of PUT_..., all copies: ours */
@@ -31,13 +31,13 @@ struct command {
     char *text; /* title, value or query */
 };
 
-struct command_operation {
-    enum db_result (*run)(struct db *db, const struct command *c, struct store_event *e); /* e: a query's answer */
+struct op_info {
+    enum db_result (*run)(struct db *db, const struct op *op, struct store_event *e); /* e: a query's answer */
     bool is_write;
     enum store_event_type answer; /* of a query */
 };
-extern const struct command_operation command_operations[]; /* by enum command_type */
+extern const struct op_info op_table[]; /* by enum op_type */
 
-void command_free(struct command *c);
+void op_free(struct op *op);
 
 #endif

@@ -1,5 +1,5 @@
-/* worker_memory.c - see worker_memory.h. */
-#include "worker_memory.h"
+/* worker_recall.c - see worker_recall.h. */
+#include "worker_recall.h"
 
 #include "base.h"
 #include "summary_text.h"
@@ -17,7 +17,7 @@ struct remembered_summary {
     char *text;
 };
 
-struct memory {
+struct recall {
     struct remembered *messages; /* ascending by id: ids ascend in time, so new ones come at the end */
     size_t n_messages, cap;
     struct remembered_summary summaries[MAX_SUMMARIES]; /* the most recent last */
@@ -43,7 +43,7 @@ static uint64_t hash_of(const char *text, size_t len)
     return hash;
 }
 
-static size_t position(const struct memory *m, int64_t id)
+static size_t position(const struct recall *m, int64_t id)
 {
     size_t low = 0, high = m->n_messages;
     while (low < high) {
@@ -56,30 +56,30 @@ static size_t position(const struct memory *m, int64_t id)
     return low;
 }
 
-struct memory *memory_new(void)
+struct recall *recall_new(void)
 {
-    return mem_new(1, sizeof(struct memory));
+    return mem_new(1, sizeof(struct recall));
 }
 
-void memory_free(struct memory *m)
+void recall_free(struct recall *m)
 {
     if (!m)
         return;
-    memory_forget_tokens(m);
+    recall_forget_tokens(m);
     free(m->messages);
     for (size_t i = 0; i < m->n_summaries; i++)
         free(m->summaries[i].text);
     free(m);
 }
 
-void memory_forget_tokens(struct memory *m)
+void recall_forget_tokens(struct recall *m)
 {
     for (size_t i = 0; i < m->n_messages; i++)
         forget(&m->messages[i]);
     m->n_messages = 0;
 }
 
-void memory_trim(struct memory *m)
+void recall_trim(struct recall *m)
 {
     if (m->n_messages <= MAX_MESSAGES)
         return;
@@ -90,7 +90,7 @@ void memory_trim(struct memory *m)
     memmove(m->messages, m->messages + drop, m->n_messages * sizeof *m->messages);
 }
 
-struct remembered *memory_message(struct memory *m, int64_t id, const char *text, size_t len)
+struct remembered *recall_message(struct recall *m, int64_t id, const char *text, size_t len)
 {
     uint64_t hash = hash_of(text, len);
     size_t at = position(m, id);
@@ -111,7 +111,7 @@ struct remembered *memory_message(struct memory *m, int64_t id, const char *text
     return r;
 }
 
-const char *memory_summary(const struct memory *m, int64_t conversation, int64_t *last)
+const char *recall_summary(const struct recall *m, int64_t conversation, int64_t *last)
 {
     for (size_t i = 0; i < m->n_summaries; i++) {
         if (m->summaries[i].conversation != conversation)
@@ -122,7 +122,7 @@ const char *memory_summary(const struct memory *m, int64_t conversation, int64_t
     return NULL;
 }
 
-void memory_set_summary(struct memory *m, int64_t conversation, int64_t last, const char *text)
+void recall_set_summary(struct recall *m, int64_t conversation, int64_t last, const char *text)
 {
     size_t at = 0;
     while (at < m->n_summaries && m->summaries[at].conversation != conversation)

@@ -1,13 +1,13 @@
 /*
- * worker_memory.h - what the worker knows by heart about messages and conversations, so that each prompt extends the one before.
+ * worker_recall.h - what the worker knows by heart about messages and conversations, so that each prompt extends the one before.
  *
  * Of a message (by id): the tokens it was written with, if it was written here; how many tokens it takes; the shorter text that
  * stands for it where it is too large for the window. Each is given out only for the text it was stored with. Of a
  * conversation: the newest summary made here and the last message it covers, because jobs queued before it was made still bring
  * all of the messages. All of it belongs to the worker's thread.
  */
-#ifndef WORKER_MEMORY_H
-#define WORKER_MEMORY_H
+#ifndef WORKER_RECALL_H
+#define WORKER_RECALL_H
 
 #include "../engine/engine.h"
 
@@ -15,13 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct memory;
+struct recall;
 
-struct memory *memory_new(void);
-void memory_free(struct memory *m);
+struct recall *recall_new(void);
+void recall_free(struct recall *m);
 
 /* Forgets all that was said in tokens: another model has other ones. */
-void memory_forget_tokens(struct memory *m);
+void recall_forget_tokens(struct recall *m);
 
 struct remembered { /* one message */
     int64_t id;
@@ -33,14 +33,14 @@ struct remembered { /* one message */
 };
 
 /* Between two jobs: forgets the oldest messages where there are very many. */
-void memory_trim(struct memory *m);
+void recall_trim(struct recall *m);
 
 /* The entry of the message, made where there is none, emptied where it was for another text. Valid until the next call; what it
- * points to until it is emptied, or memory_trim. */
-struct remembered *memory_message(struct memory *m, int64_t id, const char *text, size_t len);
+ * points to until it is emptied, or recall_trim. */
+struct remembered *recall_message(struct recall *m, int64_t id, const char *text, size_t len);
 
 /* What was summarized of a conversation: the text, and the last id it covers. NULL: nothing. */
-const char *memory_summary(const struct memory *m, int64_t conversation, int64_t *last);
-void memory_set_summary(struct memory *m, int64_t conversation, int64_t last, const char *text);
+const char *recall_summary(const struct recall *m, int64_t conversation, int64_t *last);
+void recall_set_summary(struct recall *m, int64_t conversation, int64_t last, const char *text);
 
 #endif

@@ -1,0 +1,86 @@
+/* op.c - see op.h: one table of what is done for each command. */
+#include "op.h"
+#include "record.h"
+
+#include <stdlib.h>
+
+static enum db_result run_put_conversation(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_conversation(db, &op->conversation);
+}
+
+static enum db_result run_put_message(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_message(db, &op->message);
+}
+
+static enum db_result run_put_summary(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_summary(db, &op->summary);
+}
+
+static enum db_result run_put_setting(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_setting(db, op->key, op->text);
+}
+
+static enum db_result run_rename(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_rename(db, op->id, op->text);
+}
+
+static enum db_result run_delete(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_delete(db, op->id);
+}
+
+static enum db_result run_settings(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)op;
+    return db_settings(db, e);
+}
+
+static enum db_result run_list(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)op;
+    return db_list(db, e);
+}
+
+static enum db_result run_load(struct db *db, const struct op *op, struct store_event *e)
+{
+    return db_load(db, op->id, e);
+}
+
+static enum db_result run_search(struct db *db, const struct op *op, struct store_event *e)
+{
+    return db_search(db, op->text, op->id, e);
+}
+
+const struct op_info op_table[] = {
+    [PUT_CONVERSATION] = {run_put_conversation, true, 0},
+    [PUT_MESSAGE] = {run_put_message, true, 0},
+    [PUT_SUMMARY] = {run_put_summary, true, 0},
+    [PUT_SETTING] = {run_put_setting, true, 0},
+    [RENAME] = {run_rename, true, 0},
+    [DELETE] = {run_delete, true, 0},
+    [SETTINGS] = {run_settings, false, STORE_SETTINGS},
+    [LIST] = {run_list, false, STORE_LIST},
+    [LOAD] = {run_load, false, STORE_LOADED},
+    [SEARCH] = {run_search, false, STORE_FOUND},
+};
+
+void op_free(struct op *op)
+{
+    record_end_conversation(&op->conversation);
+    record_end_message(&op->message);
+    record_end_summary(&op->summary);
+    free(op->key);
+    free(op->text);
+    free(op);
+}
