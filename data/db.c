@@ -20,6 +20,7 @@
     "evaluated_tokens, generated_tokens, first_token_ms, decode_ms, owner"
 #define CONVERSATION_COLUMNS "id, leaf_id, title, system, created_ms, updated_ms, " \
     "(SELECT count(*) FROM message WHERE conversation_id = conversation.id)"
+#define IS_ANOTHER_ANSWER "a.parent_id = m.parent_id AND a.role = m.role AND m.role = 2"
 #define FOUND_COLUMNS "m.conversation_id, m.id, c.title, m.text, m.created_ms"
 
 static const char *const statements[DB_N_STATEMENTS] = {
@@ -65,8 +66,13 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_LIST] = "SELECT " CONVERSATION_COLUMNS " FROM conversation ORDER BY updated_ms DESC, id DESC",
     [DB_NEWEST] = "SELECT id FROM conversation ORDER BY updated_ms DESC, id DESC LIMIT 1",
     [DB_CONVERSATION] = "SELECT " CONVERSATION_COLUMNS " FROM conversation WHERE id = ?1",
-    [DB_MESSAGE] = "SELECT " MESSAGE_COLUMNS " FROM message WHERE id = ?1 AND conversation_id = ?2",
+    [DB_MESSAGE] =
+        "SELECT " MESSAGE_COLUMNS ", (SELECT count(*) FROM message a WHERE " IS_ANOTHER_ANSWER " AND a.id <= m.id),"
+        " (SELECT count(*) FROM message a WHERE " IS_ANOTHER_ANSWER ")"
+        " FROM message m WHERE id = ?1 AND conversation_id = ?2",
     [DB_NEWEST_MESSAGE] = "SELECT max(id) FROM message WHERE conversation_id = ?1",
+    [DB_ANSWER] = "SELECT a.id FROM message m, message a WHERE m.id = ?1 AND " IS_ANOTHER_ANSWER " ORDER BY a.id LIMIT 1 OFFSET ?2",
+    [DB_NEWEST_BELOW] = "SELECT max(id) FROM message WHERE parent_id = ?1 AND conversation_id = ?2",
     [DB_SUMMARIES] =
         "SELECT id, conversation_id, first_id, last_id, text, method, created_ms FROM summary"
         " WHERE conversation_id = ?1 ORDER BY created_ms, id",

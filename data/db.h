@@ -18,7 +18,7 @@ enum db_statement {
     DB_PUT_CONVERSATION, DB_ENSURE_CONVERSATION, DB_RENAME, DB_TOUCH, DB_EXTEND,
     DB_UPDATE_MESSAGE, DB_INSERT_MESSAGE, DB_PUT_SUMMARY, DB_PUT_SETTING, DB_REMOVE_SETTING,
     DB_DELETE_MESSAGES, DB_DELETE_CONVERSATION, DB_STREAMING_OWNERS, DB_INTERRUPT,
-    DB_SETTINGS, DB_LIST, DB_NEWEST, DB_CONVERSATION, DB_MESSAGE, DB_NEWEST_MESSAGE, DB_SUMMARIES,
+    DB_SETTINGS, DB_LIST, DB_NEWEST, DB_CONVERSATION, DB_MESSAGE, DB_NEWEST_MESSAGE, DB_ANSWER, DB_NEWEST_BELOW, DB_SUMMARIES,
     DB_FIND_INDEXED, DB_FIND_ALL, DB_FIND_STREAMING, DB_TITLES,
     DB_N_STATEMENTS
 };
@@ -61,7 +61,7 @@ enum db_result db_delete(struct db *db, store_id conversation);
 /* ---- queries: fill an event; DB_OK, or an event to be freed and an error ---- */
 enum db_result db_settings(struct db *db, struct store_event *e);
 enum db_result db_list(struct db *db, struct store_event *e);
-enum db_result db_load(struct db *db, store_id conversation, struct store_event *e);
+enum db_result db_load(struct db *db, store_id conversation, store_id through, int step, struct store_event *e);
 enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e);
 
 /*

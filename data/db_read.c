@@ -57,6 +57,8 @@ static struct store_message message_of(struct db *db, sqlite3_stmt *stmt)
         .generated_tokens = sqlite3_column_int(stmt, 10),
         .first_token_ms = sqlite3_column_double(stmt, 11),
         .decode_ms = sqlite3_column_double(stmt, 12),
+        .number = sqlite3_column_int(stmt, 14),
+        .count = sqlite3_column_int(stmt, 15),
     };
     store_id owner = sqlite3_column_int64(stmt, 13);
     /* Its program was killed after this one opened the file: the row is set right at the next opening. */
@@ -93,11 +95,38 @@ static bool read_message(struct db *db, store_id id, struct store_event *e, int 
     return e->n > before;
 }
 
+static void forget_messages(struct store_event *e)
+{
+    while (e->n)
+        record_end_message(&e->messages[--e->n]);
+}
+
+/* The newest message below the one asked for: see store_load_through. 0 where that is not there. */
+static store_id find_leaf(struct db *db, store_id through, int step, struct store_event *e, int *rc)
+{
+    store_id conversation = e->conversation.id, leaf = through;
+    if (!read_message(db, through, e, rc) || *rc != SQLITE_OK)
+        return 0;
+    int number = e->messages[0].number, count = e->messages[0].count;
+    forget_messages(e);
+    if (count > 0 && step)
+        leaf = read_id(db_bind(db, DB_ANSWER, "id", through, ((number - 1 + step) % count + count) % count), rc);
+    for (int i = 0; *rc == SQLITE_OK && i < e->conversation.n_messages; i++) {
+        store_id below = read_id(db_bind(db, DB_NEWEST_BELOW, "ii", leaf, conversation), rc);
+        if (!below)
+            break;
+        leaf = below;
+    }
+    return leaf;
+}
+
 /* The path from the leaf to the root, then turned round. */
-static void read_path(struct db *db, struct store_event *e, int *rc)
+static void read_path(struct db *db, store_id leaf, struct store_event *e, int *rc)
 {
     struct store_conversation *c = &e->conversation;
-    if (c->leaf && !read_message(db, c->leaf, e, rc) && *rc == SQLITE_OK) {
+    if (leaf && read_message(db, leaf, e, rc)) {
+        /* not the path the conversation's leaf tells of */
+    } else if (c->leaf && !read_message(db, c->leaf, e, rc) && *rc == SQLITE_OK) {
         /* The leaf never reached the file (a program killed between two writes): the newest message is the best guess. */
         c->leaf = read_id(db_bind(db, DB_NEWEST_MESSAGE, "i", c->id), rc);
         if (c->leaf)
@@ -159,14 +188,14 @@ static void forget_deletion(struct db *db, store_id conversation)
             db->deleted[i] = 0;
 }
 
-enum db_result db_load(struct db *db, store_id conversation, struct store_event *e)
+enum db_result db_load(struct db *db, store_id conversation, store_id through, int step, struct store_event *e)
 {
     int rc = db_begin(db, DB_BEGIN_READ);
     if (rc == SQLITE_OK && !conversation)
         conversation = read_id(db->statements[DB_NEWEST], &rc);
     if (rc == SQLITE_OK && conversation && read_conversation(db, conversation, e, &rc)) {
         forget_deletion(db, conversation);
-        read_path(db, e, &rc);
+        read_path(db, through ? find_leaf(db, through, step, e, &rc) : 0, e, &rc);
         if (rc == SQLITE_OK)
             read_summaries(db, e, &rc);
     }

@@ -54,7 +54,7 @@ static enum db_result run_list(struct db *db, const struct op *op, struct store_
 
 static enum db_result run_load(struct db *db, const struct op *op, struct store_event *e)
 {
-    return db_load(db, op->id, e);
+    return db_load(db, op->id, op->through, op->step, e);
 }
 
 static enum db_result run_search(struct db *db, const struct op *op, struct store_event *e)

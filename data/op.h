@@ -27,6 +27,8 @@ struct op {
     struct store_conversation conversation; /* of PUT_..., all copies: ours */
     struct store_message message;
     struct store_summary summary;
+    store_id through; /* LOAD: a message; 0 = the conversation's own leaf */
+    int step;         /* LOAD: places from there */
     char *key;
     char *text; /* title, value or query */
 };

@@ -424,6 +424,11 @@ void store_load(struct store *s, store_id conversation)
     queue(s, (struct op){.type = LOAD, .id = conversation});
 }
 
+void store_load_through(struct store *s, store_id conversation, store_id message, int step)
+{
+    queue(s, (struct op){.type = LOAD, .id = conversation, .through = message, .step = step});
+}
+
 void store_search(struct store *s, const char *query, store_id conversation)
 {
     queue(s, (struct op){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : "")});

@@ -55,6 +55,9 @@ struct store_message {
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
     double first_token_ms, decode_ms;
+    int number,
+        count; /* in results only: which of the answers to its question it is, from 1, oldest first, and how many
+                          there are; 0 where it answers none */
 };
 
 struct store_summary { /* says what came before, for the model; the messages themselves stay untouched */
@@ -120,6 +123,10 @@ void store_delete(struct store *s, store_id conversation); /* with its messages 
 /* ---- queries: answered by an event ---- */
 void store_list(struct store *s);
 void store_load(struct store *s, store_id conversation); /* 0 = the most recently updated one */
+/* The same with another path: through this message, or through the answer `step` places after it among those to the same
+ * question (after the last comes the first), on to the newest message below. The conversation's leaf stays what it was until
+ * it is put; where the message is not there, the path is the leaf's. */
+void store_load_through(struct store *s, store_id conversation, store_id message, int step);
 /* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first, at
  * most 200, before them titles that do. conversation 0 = all; else only its messages. */
 void store_search(struct store *s, const char *query, store_id conversation);

@@ -142,6 +142,52 @@ static void the_leaf_decides_the_path(void **state)
     close_ok(s);
 }
 
+static void expect_through(struct store *s, store_id message, int step, const char *path, int number, int count)
+{
+    char got[128] = "";
+    store_load_through(s, 1, message, step);
+    struct store_event *e = expect(s, STORE_LOADED);
+    for (size_t i = 0; i < e->n; i++)
+        snprintf(got + strlen(got), sizeof got - strlen(got), " %d", (int)e->messages[i].id);
+    assert_string_equal(got, path);
+    assert_int_equal(e->conversation.leaf, 12);
+    assert_int_equal(e->messages[1].number, number);
+    assert_int_equal(e->messages[1].count, count);
+    store_event_free(e);
+}
+
+static void put_answer(struct store *s, store_id id, store_id parent, enum store_role role)
+{
+    store_put_message(
+        s,
+        &(struct store_message){
+            .id = id, .conversation = 1, .parent = parent, .role = role, .text = (char[]){"text"}, .created_ms = 1});
+}
+
+static void every_answer_can_be_reached(void **state)
+{
+    (void)state;
+    struct store *s = open_at(NULL);
+    put_conversation(s, 1, 0, "");
+    put_answer(s, 10, 0, STORE_USER);
+    put_answer(s, 11, 10, STORE_ASSISTANT);
+    put_answer(s, 12, 10, STORE_ASSISTANT);
+    put_answer(s, 13, 11, STORE_USER); /* it went on from the first one */
+    put_answer(s, 14, 13, STORE_ASSISTANT);
+    put_answer(s, 15, 10, STORE_ASSISTANT);
+    put_conversation(s, 1, 12, NULL);
+    expect_path(s, 1, 10, 12, 0);
+    expect_through(s, 12, 0, " 10 12", 2, 3);
+    expect_through(s, 12, 1, " 10 15", 3, 3);
+    expect_through(s, 15, 1, " 10 11 13 14", 1, 3);
+    expect_through(s, 11, -1, " 10 15", 3, 3);
+    expect_through(s, 13, 0, " 10 11 13 14", 1, 3);
+    expect_through(s, 13, 1, " 10 11 13 14", 1, 3); /* a question has no others */
+    expect_through(s, 99, 0, " 10 12", 2, 3);
+    expect_path(s, 1, 10, 12, 0);
+    close_ok(s);
+}
+
 static void a_leaf_that_was_never_written_gives_way_to_the_newest_message(void **state)
 {
     (void)state;
@@ -474,6 +520,7 @@ int main(void)
         T(a_text_of_a_megabyte_comes_back),
         T(a_null_system_prompt_differs_from_an_empty_one),
         T(the_leaf_decides_the_path),
+        T(every_answer_can_be_reached),
         T(a_leaf_that_was_never_written_gives_way_to_the_newest_message),
         T(a_message_put_without_text_is_an_empty_one),
         T(only_summaries_of_the_path_are_given),
