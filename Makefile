@@ -190,7 +190,9 @@ sanitized:
 
 # The program for 64-bit ARM, for the tests of its kernels under qemu; the libraries come from Debian's arm64.
 ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm64 libsqlite3-dev:arm64 \
-	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64
+	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64 \
+	libcmocka-dev:arm64
+ARM64_TESTS := test_matmul test_vector
 .PHONY: arm64 arm64-deps
 arm64-deps:
 	@sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
@@ -199,7 +201,8 @@ arm64-deps:
 	$(call install,$(ARM64_DEPS))
 arm64:
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/arm64 PROGRAM=$(BUILD)/arm64/chinwag CC=aarch64-linux-gnu-gcc \
-		PKG_CONFIG="env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config"
+		PKG_CONFIG="env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config" \
+		$(BUILD)/arm64/chinwag $(patsubst %,$(BUILD)/arm64/tests/unit/engine/%,$(ARM64_TESTS))
 
 # Mutated files and random texts under the sanitizers, with the coverage of the parsers; see tests/fuzz/run.sh.
 .PHONY: fuzz

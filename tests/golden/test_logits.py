@@ -3,6 +3,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import subprocess
 import unittest
 
 import numpy as np
@@ -76,6 +77,13 @@ class Arm64(unittest.TestCase):
         sets = golden.kernel_sets()
         self.assertEqual(sets, ["scalar", "neon", "neondot"])
         check_nano_files(self, ["neon", "neondot"])
+
+    def test_the_kernels_equal_the_scalar_ones(self):
+        for program in sorted((ARM64.parent / "tests/unit/engine").glob("test_*")):
+            if program.suffix == "":
+                p = subprocess.run(["qemu-aarch64", program], cwd=golden.HERE.parent.parent, capture_output=True, text=True)
+                self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+                self.assertIn("test(s) run.", p.stdout)
 
 
 if __name__ == "__main__":
