@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef __linux__
+#if defined(__linux__)
 #include <sched.h>
 #include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -36,7 +38,7 @@ static bool always(void)
 static bool has_avx2(void)
 {
     unsigned a, b, c, d;
-    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C); /* older compilers cannot ask for it by name */
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
@@ -59,8 +61,12 @@ static bool has_avx512vnni(void)
 #elif defined(__aarch64__)
 static bool has_neondot(void)
 {
-#ifdef __linux__
+#if defined(__linux__)
     return getauxval(AT_HWCAP) & (1ul << 20); /* HWCAP_ASIMDDP */
+#elif defined(__APPLE__)
+    int yes = 0;
+    size_t size = sizeof yes;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &yes, &size, NULL, 0) == 0 && yes;
 #else
     return false;
 #endif
@@ -93,16 +99,24 @@ const char *const *cpu_sets(const char *out[CPU_SETS_MAX])
     return out;
 }
 
-const char *cpu_choose(bool *forced, char *err, size_t cap)
+bool cpu_has(const char *set)
+{
+    for (size_t i = 0; i < N_SETS; i++)
+        if (strcmp(sets[i].name, set) == 0)
+            return sets[i].present();
+    return false;
+}
+
+const char *cpu_choose(char *err, size_t cap)
 {
     const char *wanted = getenv("CHINWAG_CPU");
-    *forced = wanted && *wanted;
+    bool forced = wanted && *wanted;
     for (size_t i = 0; i < N_SETS; i++) {
-        if (!(*forced ? strcmp(sets[i].name, wanted) == 0 : sets[i].proven))
+        if (!(forced ? strcmp(sets[i].name, wanted) == 0 : sets[i].proven))
             continue;
         if (sets[i].present())
             return sets[i].name;
-        if (*forced) {
+        if (forced) {
             snprintf(err, cap, "CHINWAG_CPU asks for %s, which this CPU lacks", wanted);
             return NULL;
         }

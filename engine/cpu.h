@@ -11,9 +11,12 @@
 #define CPU_SETS_MAX 8
 const char *const *cpu_sets(const char *out[CPU_SETS_MAX]);
 
-/* The set to use: CHINWAG_CPU from the environment (*forced), else the best. NULL and err where CHINWAG_CPU names one that
- * is unknown, or that this CPU lacks. */
-const char *cpu_choose(bool *forced, char *err, size_t cap);
+/* Whether this CPU can run the set of that name; false for one that this build does not know. */
+bool cpu_has(const char *set);
+
+/* The set to use: CHINWAG_CPU from the environment, else the best. NULL and err where CHINWAG_CPU names one that is
+ * unknown, or that this CPU lacks. */
+const char *cpu_choose(char *err, size_t cap);
 
 /* Physical cores this process may use: affinity mask, cgroup v1/v2 CPU quota, SMT siblings counted once, performance
  * cores of a hybrid CPU. At least 1. */

@@ -7,19 +7,13 @@
  */
 #include "matmul.h"
 
+#include "cpu.h"
 #include "matmul_layout.h"
 #include "matmul_records.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-#elif defined(__aarch64__) && defined(__APPLE__)
-#include <sys/sysctl.h>
-#endif
 
 /* ---- activations ------------------------------------------------------------------------------------------ */
 
@@ -138,68 +132,20 @@ static_assert(sizeof(struct matmul_strip) + MATMUL_STRIP_COLUMNS / 32 * 34 * MAT
 
 /* ---- the sets of this build ------------------------------------------------------------------------------- */
 
-static bool always(void)
-{
-    return true;
-}
-
+static const struct matmul_kernels *const sets[] = {
+    &matmul_scalar,
 #if defined(__x86_64__)
-static bool has_avx2(void)
-{
-    unsigned a, b, c = 0, d;
-    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C; /* older compilers cannot ask for it by name */
-    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static bool has_avxvnni(void)
-{
-    unsigned a, b, c, d;
-    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & 1u << 4;
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-
-static bool has_avx512vnni(void)
-{
-    return has_avx512() && __builtin_cpu_supports("avx512vnni");
-}
+    &matmul_avx2,   &matmul_avxvnni, &matmul_avx512, &matmul_avx512vnni,
 #elif defined(__aarch64__)
-static bool has_neondot(void)
-{
-#if defined(__linux__)
-    return getauxval(AT_HWCAP) & 1UL << 20; /* HWCAP_ASIMDDP */
-#elif defined(__APPLE__)
-    int yes = 0;
-    size_t size = sizeof yes;
-    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &yes, &size, NULL, 0) == 0 && yes;
-#else
-    return false;
-#endif
-}
-#endif
-
-static const struct {
-    const struct matmul_kernels *kernels;
-    bool (*runs_here)(void);
-} sets[] = {
-    {&matmul_scalar, always},
-#if defined(__x86_64__)
-    {&matmul_avx2, has_avx2},     {&matmul_avxvnni, has_avxvnni},
-    {&matmul_avx512, has_avx512}, {&matmul_avx512vnni, has_avx512vnni},
-#elif defined(__aarch64__)
-    {&matmul_neon, always},
-    {&matmul_neondot, has_neondot},
+    &matmul_neon,
+    &matmul_neondot,
 #endif
 };
 
 const struct matmul_kernels *matmul_kernels(const char *name)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (strcmp(sets[i].kernels->name, name) == 0)
-            return sets[i].runs_here() ? sets[i].kernels : NULL;
+        if (strcmp(sets[i]->name, name) == 0)
+            return cpu_has(name) ? sets[i] : NULL;
     return NULL;
 }

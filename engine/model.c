@@ -531,25 +531,14 @@ static bool repack(struct loader *l)
 
 static bool choose_kernels(struct loader *l)
 {
-    bool forced;
-    const char *set = cpu_choose(&forced, l->err, l->cap);
+    struct engine_model *m = l->m;
+    const char *set = cpu_choose(l->err, l->cap);
     if (!set)
         return false;
-    const char *sets[CPU_SETS_MAX], *const *present = cpu_sets(sets);
-    while (*present && strcmp(*present, set) != 0)
-        present++;
-    /* A set that this build has no kernels for gives way to the next best one, unless it was asked for. */
-    for (; *present; present++) {
-        l->m->matmul = matmul_kernels(*present);
-        l->m->vector = vector_kernels(*present);
-        if (l->m->matmul && l->m->vector) {
-            l->m->info.cpu = *present;
-            return true;
-        }
-        if (forced)
-            break;
-    }
-    return fail(l, "this build has no kernels for %s", set);
+    m->info.cpu = set;
+    m->matmul = matmul_kernels(set);
+    m->vector = vector_kernels(set);
+    return true;
 }
 
 /* The file's name without directory, and without ".gguf" if `bare`. malloc'd. */

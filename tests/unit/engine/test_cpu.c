@@ -3,6 +3,8 @@
  * directory of the test's own.
  */
 #include "../../../engine/cpu.h"
+#include "../../../engine/matmul.h"
+#include "../../../engine/vector.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -65,6 +67,43 @@ static int remove_machine(void **state)
 {
     (void)state;
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- kernel sets ----------------------------------------------------------------------------------------- */
+
+static void every_set_has_all_its_kernels(void **state)
+{
+    (void)state;
+    const char *list[CPU_SETS_MAX], *const *set = cpu_sets(list);
+    for (; *set; set++) {
+        assert_true(cpu_has(*set));
+        assert_non_null(matmul_kernels(*set));
+        assert_string_equal(matmul_kernels(*set)->name, *set);
+        assert_non_null(vector_kernels(*set));
+    }
+    assert_string_equal(set[-1], "scalar");
+    assert_false(cpu_has("pdp11"));
+    assert_false(cpu_has(""));
+}
+
+static void a_set_that_is_lacking_is_not_forced(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "neon", "neondot"};
+    char err[200];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        setenv("CHINWAG_CPU", names[i], 1);
+        const char *set = cpu_choose(err, sizeof err);
+        if (cpu_has(names[i]))
+            assert_string_equal(set, names[i]);
+        else
+            assert_true(!set && strstr(err, names[i]));
+        assert_true(cpu_has(names[i]) == (matmul_kernels(names[i]) != NULL));
+    }
+    setenv("CHINWAG_CPU", "", 1); /* empty is not set */
+    assert_true(cpu_has(cpu_choose(err, sizeof err)));
+    assert_string_not_equal(cpu_choose(err, sizeof err), "avxvnni"); /* only when asked for */
+    unsetenv("CHINWAG_CPU");
 }
 
 /* ---- cores ----------------------------------------------------------------------------------------------- */
@@ -201,6 +240,7 @@ static void this_machine_has_a_core(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_set_has_all_its_kernels), cmocka_unit_test(a_set_that_is_lacking_is_not_forced),
         on_a_machine(without_files_every_cpu_is_a_core), on_a_machine(threads_of_a_core_count_once),
         on_a_machine(efficiency_cores_do_not_count),     on_a_machine(the_strongest_of_three_kinds_count),
         on_a_machine(a_quota_of_version_2_limits),       on_a_machine(a_containers_quota_is_at_the_root),
