@@ -38,9 +38,9 @@ struct pattern {
 };
 
 enum {
-    LINE_MAX = 240, /* bytes of a sentence that are kept */
-    NAME = 1000,    /* weight of a name: of such facts the oldest is ranked first, of all others the newest */
-    WORTH = 10,     /* least score of what is put into an extract: thanks and answerers' questions are below it */
+    SENTENCE_MAX = 240, /* bytes of a sentence that are kept */
+    NAME = 1000,        /* weight of a name: of such facts the oldest is ranked first, of all others the newest */
+    WORTH = 10,         /* least score of what is put into an extract: thanks and answerers' questions are below it */
     FACT =
         90, /* least score of what must not be lost: what the person says of themselves, or with two names or numbers */
 };
@@ -258,8 +258,8 @@ static void add_item(struct items *items, struct span sentence, enum speaker spe
         items->cap = items->cap ? items->cap * 2 : 32;
         items->list = mem_resize(items->list, items->cap, sizeof *items->list);
     }
-    if (len > LINE_MAX) {
-        len = clipped(text, len, LINE_MAX - 3);
+    if (len > SENTENCE_MAX) {
+        len = clipped(text, len, SENTENCE_MAX - 3);
         memcpy(text + len, "…", 4);
         len += 3;
     }
