@@ -215,12 +215,17 @@ struct engine_sampling worker_sampling(struct worker *w)
     pthread_mutex_lock(&w->lock);
     struct engine_sampling sampling = w->sampling;
     pthread_mutex_unlock(&w->lock);
-    if (sampling.seed && sampling.seed != w->seed) {
-        w->seed = sampling.seed;
-        engine_session_seed(w->session, w->seed);
+    return sampling;
+}
+
+void worker_apply_settings(struct worker *w)
+{
+    uint64_t seed = worker_sampling(w).seed;
+    if (seed && seed != w->seed) {
+        w->seed = seed;
+        engine_session_seed(w->session, seed);
     }
     worker_take_threads(w);
-    return sampling;
 }
 
 /* ---- loading ---- */

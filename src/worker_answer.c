@@ -84,6 +84,7 @@ static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
     for (;;) {
         if (a->job->max_tokens > 0 && a->ids.n >= (size_t)a->job->max_tokens)
             return WORKER_END_LENGTH;
+        worker_apply_settings(a->w);
         struct engine_sampling sampling = worker_sampling(a->w);
         int32_t id = -1;
         switch (engine_session_next(a->w->session, &sampling, &id, err, cap)) {
@@ -105,7 +106,7 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
     case FIT_INTERRUPTED: end = WORKER_END_STOPPED; break;
     case FIT_OK:
         a->n_prompt = prompt.n;
-        worker_sampling(a->w); /* a changed number of threads counts from here on */
+        worker_apply_settings(a->w);
         emit_progress(a, 0, true);
         a->job->waited_ms = clock_ms() - a->job->given_ms;
         switch (engine_session_prompt(a->w->session, prompt.ids, prompt.n, on_progress, a, err, cap)) {
@@ -127,11 +128,7 @@ static void remember(struct answer *a)
     if (!a->n_whole)
         return;
     struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
-    free(r->ids);
-    r->ids = mem_resize(NULL, a->n_whole, sizeof *r->ids);
-    memcpy(r->ids, a->ids.ids, a->n_whole * sizeof *r->ids);
-    r->n_ids = a->n_whole;
-    r->n_tokens = (int)a->n_whole;
+    recall_set_ids(r, a->ids.ids, a->n_whole);
 }
 
 void worker_answer_ended(struct worker *w, const struct job *job, enum worker_end end, const char *text)

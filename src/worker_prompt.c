@@ -64,13 +64,11 @@ static bool is_huge(const struct worker *w, size_t len)
 }
 
 /* The text that stands for a message, and its tokens without the template (of a huge one, the window's). */
-static struct remembered *known(struct worker *w, const struct job_message *m)
+static const struct remembered *known(struct worker *w, const struct job_message *m)
 {
     struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
-    if (r->n_tokens < 0 && is_huge(w, m->len))
-        r->n_tokens = window_tokens(w);
-    else if (r->n_tokens < 0)
-        r->n_tokens = worker_count(w, m->text, m->len);
+    if (r->n_tokens < 0)
+        recall_set_count(r, is_huge(w, m->len) ? window_tokens(w) : worker_count(w, m->text, m->len));
     return r;
 }
 
@@ -230,9 +228,7 @@ static void cut_message(struct worker *w, struct job *job, const struct job_mess
         return;
     struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
     bool again = r->cut != NULL;
-    free(r->cut);
-    r->cut = cut;
-    r->n_tokens = worker_count(w, cut, strlen(cut));
+    recall_set_cut(r, cut, worker_count(w, cut, strlen(cut)));
     if (again)
         return;
     char text[200];

@@ -111,6 +111,27 @@ struct remembered *recall_message(struct recall *m, int64_t id, const char *text
     return r;
 }
 
+void recall_set_ids(struct remembered *r, const int32_t *ids, size_t n)
+{
+    free(r->ids);
+    r->ids = mem_resize(NULL, n, sizeof *r->ids);
+    memcpy(r->ids, ids, n * sizeof *r->ids);
+    r->n_ids = n;
+    r->n_tokens = (int)n;
+}
+
+void recall_set_count(struct remembered *r, int n_tokens)
+{
+    r->n_tokens = n_tokens;
+}
+
+void recall_set_cut(struct remembered *r, char *cut, int n_tokens)
+{
+    free(r->cut);
+    r->cut = cut;
+    r->n_tokens = n_tokens;
+}
+
 const char *recall_summary(const struct recall *m, int64_t conversation, int64_t *last)
 {
     for (size_t i = 0; i < m->n_summaries; i++) {

@@ -23,7 +23,7 @@ void recall_free(struct recall *m);
 /* Forgets all that was said in tokens: another model has other ones. */
 void recall_forget_tokens(struct recall *m);
 
-struct remembered { /* one message */
+struct remembered { /* one message; changed by the recall_set_... below only */
     int64_t id;
     uint64_t text_hash; /* of the text this holds for; white space at its ends does not count */
     int32_t *ids;       /* as it was written, or NULL */
@@ -38,6 +38,9 @@ void recall_trim(struct recall *m);
 /* The entry of the message, made where there is none, emptied where it was for another text. Valid until the next call; what it
  * points to until it is emptied, or recall_trim. */
 struct remembered *recall_message(struct recall *m, int64_t id, const char *text, size_t len);
+void recall_set_ids(struct remembered *r, const int32_t *ids, size_t n); /* as it was written here; copied */
+void recall_set_count(struct remembered *r, int n_tokens);               /* of the text */
+void recall_set_cut(struct remembered *r, char *cut, int n_tokens);      /* takes cut, which has so many tokens */
 
 /* What was summarized of a conversation: the text, and the last id it covers. NULL: nothing. */
 const char *recall_summary(const struct recall *m, int64_t conversation, int64_t *last);

@@ -94,8 +94,9 @@ bool worker_progress_due(struct worker *w, bool last); /* at most 20 events a se
 bool worker_interrupted(struct worker *w);
 /* Applies a changed number of threads. */
 void worker_take_threads(struct worker *w);
-/* The settings for the next token; applies a changed seed and number of threads. */
-struct engine_sampling worker_sampling(struct worker *w);
+/* ... and a changed seed. */
+void worker_apply_settings(struct worker *w);
+struct engine_sampling worker_sampling(struct worker *w); /* for the next token */
 
 /* ---- worker_answer.c ---- */
 
