@@ -14,7 +14,6 @@ enum {
     KEYS_TAB = 9,
     KEYS_ENTER = 13,
     KEYS_ESC = 27,
-    KEYS_SPACE = 32,
 
     KEYS_SPECIAL = 0x200000, /* beyond Unicode */
     KEYS_BACKSPACE,

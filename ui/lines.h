@@ -19,14 +19,13 @@ enum style {
     /* A colour role in the bits above; one at a time. */
     STYLE_CODE = 1 << 8,
     STYLE_HEADING = 2 << 8,
-    STYLE_LINK = 3 << 8,
-    STYLE_QUOTE = 4 << 8,
-    STYLE_PERSON = 5 << 8,
-    STYLE_MODEL = 6 << 8,
-    STYLE_NOTICE = 7 << 8,
-    STYLE_WARNING = 8 << 8,
-    STYLE_MATCH = 9 << 8,
-    STYLE_CURRENT_MATCH = 10 << 8,
+    STYLE_QUOTE = 3 << 8,
+    STYLE_PERSON = 4 << 8,
+    STYLE_MODEL = 5 << 8,
+    STYLE_NOTICE = 6 << 8,
+    STYLE_WARNING = 7 << 8,
+    STYLE_MATCH = 8 << 8,
+    STYLE_CURRENT_MATCH = 9 << 8,
     STYLE_ROLE = 0xff00,
 };
 

@@ -19,7 +19,7 @@ enum tty_signal {
     TTY_CONTINUED = 1 << 2, /* SIGCONT */
     TTY_SUSPEND = 1 << 3,   /* SIGTSTP */
     TTY_RESIZED = 1 << 4,   /* SIGWINCH */
-    TTY_CHILD = 1 << 5,     /* SIGCHLD */
+    TTY_CHILD = 1 << 5,     /* SIGCHLD: wakes, no more */
 };
 
 /* Takes the person's locale, or a UTF-8 one where theirs is not (over ssh the language is often unset). Numbers stay
