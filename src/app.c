@@ -4,6 +4,7 @@
 #include "app_state.h"
 #include "base.h"
 #include "commands.h"
+#include "window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -254,6 +255,7 @@ int app_run(const struct options *options, struct settings *settings)
                       .settings = settings,
                       .wake = {-1, -1},
                       .defaults = {.repeat_last_n = 256},
+                      .status = {.window_soft = WINDOW_SOFT, .window_hard = WINDOW_HARD},
                       .status_changed = true};
     const char *failure = begin(&app, db, err, sizeof err);
     if (failure)

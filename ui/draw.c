@@ -278,11 +278,11 @@ static void draw_choice(const struct frame *f, int y, const char *name, const ch
 static void draw_popup(struct ui *ui, const struct frame *f)
 {
     struct completion c[ACTION_COUNT];
-    const char *earlier[64];
+    const char *earlier[PROMPT_HISTORY_MAX];
     bool history = ui->prompt.kind == PROMPT_HISTORY;
     size_t n = 0, selected = SIZE_MAX;
     if (history) {
-        n = prompt_history(ui, earlier, 64);
+        n = prompt_history(ui, earlier, PROMPT_HISTORY_MAX);
         selected = ui->prompt.selected;
     } else if (command_popup(ui)) {
         n = command_completions(ui, c, ACTION_COUNT);

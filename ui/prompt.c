@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HISTORY_SHOWN 64
-
 bool prompt_in_panel(const struct ui *ui)
 {
     switch (ui->prompt.kind) {
@@ -105,8 +103,8 @@ size_t prompt_history(const struct ui *ui, const char **out, size_t cap)
 
 static bool history_key(struct ui *ui, int key)
 {
-    const char *found[HISTORY_SHOWN];
-    size_t n = prompt_history(ui, found, HISTORY_SHOWN), *at = &ui->prompt.selected;
+    const char *found[PROMPT_HISTORY_MAX];
+    size_t n = prompt_history(ui, found, PROMPT_HISTORY_MAX), *at = &ui->prompt.selected;
     switch (key) {
     case KEY_CTRL('R'):
     case KEYS_UP: *at += *at + 1 < n; return true;

@@ -178,6 +178,7 @@ void prompt_changed(struct ui *ui); /* its text is another */
 const char *prompt_label(const struct ui *ui);
 bool prompt_in_panel(const struct ui *ui);
 /* The history entries that match, newest first. */
+#define PROMPT_HISTORY_MAX 64 /* earlier prompts that are looked through at once */
 size_t prompt_history(const struct ui *ui, const char **out, size_t cap);
 
 /* ---- panels.c ---- */

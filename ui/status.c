@@ -8,9 +8,6 @@
 #include <time.h>
 
 #define BAR_CELLS 10
-/* The window is compacted when idle from here on, and at once from there on (DESIGN.md). */
-#define WINDOW_SOFT 0.70
-#define WINDOW_HARD 0.85
 
 void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t cap)
 {
@@ -75,7 +72,7 @@ static void gather(const struct ui_status *s, struct pieces *p)
     ADD(p, 1, 6, 0, "top-p %.2f", s->top_p);
     if (s->window_size > 0) {
         double fraction = (double)s->window_used / s->window_size;
-        unsigned style = fraction >= WINDOW_HARD ? STYLE_WARNING : fraction >= WINDOW_SOFT ? STYLE_NOTICE : 0;
+        unsigned style = fraction >= s->window_hard ? STYLE_WARNING : fraction >= s->window_soft ? STYLE_NOTICE : 0;
         char bar[BAR_CELLS * 3 + 1];
         status_bar(fraction, BAR_CELLS, bar, sizeof bar);
         ADD(p, 2, 9, 0, "window");

@@ -96,6 +96,8 @@ struct ui_status {
     float progress;            /* 0..1 of UI_LOADING and UI_READING, < 0 unknown */
     double temperature, top_p;
     int window_used, window_size; /* tokens; size 0 = unknown */
+    double window_soft;           /* the share of it from which it is compacted when idle ... */
+    double window_hard;           /* ... and at once */
     int summarized;               /* messages the model sees only as a summary */
     double tokens_per_second;     /* 0 = unknown */
     double first_token_s;         /* 0 = unknown */

@@ -31,6 +31,8 @@ static struct ui_status status = {.model = "SmolLM2-135M-Instruct Q4_1",
                                   .top_p = 0.9,
                                   .window_used = 612,
                                   .window_size = 2048,
+                                  .window_soft = 0.7,
+                                  .window_hard = 0.85,
                                   .tokens_per_second = 54,
                                   .first_token_s = 0.12};
 static int64_t next_id = 100, answering; /* id of the answer being written, 0 = none */

@@ -14,6 +14,8 @@ static const struct ui_status full = {.temperature = 0.7,
                                       .top_p = 0.9,
                                       .window_used = 612,
                                       .window_size = 2048,
+                                      .window_soft = 0.7,
+                                      .window_hard = 0.85,
                                       .tokens_per_second = 54,
                                       .first_token_s = 0.12};
 
@@ -59,6 +61,13 @@ static void a_full_window_is_conspicuous(void **state)
     (void)state;
     struct ui_status s = full;
     struct lines l = {0};
+    status_layout(&s, 110, &l);
+    assert_int_equal(style_of(&l, "612/2048") & STYLE_ROLE, 0);
+    lines_free(&l);
+    s.window_used = 1500;
+    status_layout(&s, 110, &l);
+    assert_int_equal(style_of(&l, "1500/2048") & STYLE_ROLE, STYLE_NOTICE);
+    lines_free(&l);
     s.window_used = 1900;
     s.summarized = 8;
     status_layout(&s, 110, &l);
