@@ -48,6 +48,14 @@ char *mem_string(const char *s)
     return s ? mem_copy(s, strlen(s)) : NULL;
 }
 
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
 double clock_ms(void)
 {
     struct timespec now;

@@ -1,5 +1,5 @@
 /*
- * base.h - what every file of this room needs: small allocations that cannot reasonably fail, and a clock.
+ * base.h - what every file of this room needs: small allocations that cannot reasonably fail, a hash, a clock.
  *
  * Out of memory ends the program with one line on stderr. Everything returned is freed with free().
  */
@@ -7,11 +7,16 @@
 #define BASE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void *mem_new(size_t n, size_t size);             /* n x size bytes, zeroed, overflow checked */
 void *mem_resize(void *p, size_t n, size_t size); /* realloc to n x size bytes, overflow checked */
 char *mem_copy(const char *s, size_t n);          /* n bytes and a NUL */
 char *mem_string(const char *s);                  /* NULL stays NULL */
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/: begins with HASH_START, goes on with each run of bytes. */
+#define HASH_START 0xcbf29ce484222325u
+uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 double clock_ms(void); /* monotonic milliseconds since some moment */
 

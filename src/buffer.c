@@ -3,10 +3,12 @@
 
 #include "base.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void buffer_add(struct buffer *b, const char *s, size_t n)
 {
@@ -36,6 +38,24 @@ void buffer_printf(struct buffer *b, const char *format, ...)
         return;
     buffer_add(b, text, (size_t)n);
     free(text);
+}
+
+bool buffer_read(struct buffer *b, int fd, size_t max)
+{
+    char chunk[65536];
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        buffer_add(b, chunk, (size_t)n);
+        if (b->len > max) {
+            errno = EFBIG;
+            return false;
+        }
+    }
+    return true;
 }
 
 void buffer_cut(struct buffer *b, size_t len)

@@ -7,6 +7,7 @@
 #ifndef BUFFER_H
 #define BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buffer {
@@ -17,6 +18,8 @@ struct buffer {
 void buffer_add(struct buffer *b, const char *s, size_t n);
 void buffer_puts(struct buffer *b, const char *s);
 void buffer_printf(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds what can be read from fd, to its end. False and errno where that fails; EFBIG once there are more than max bytes. */
+bool buffer_read(struct buffer *b, int fd, size_t max);
 void buffer_cut(struct buffer *b, size_t len); /* keeps the first len bytes; nothing if there are fewer */
 char *buffer_take(struct buffer *b);           /* the string, never NULL, for the caller to free; b is empty again */
 void buffer_free(struct buffer *b);

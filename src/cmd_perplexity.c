@@ -4,42 +4,30 @@
  * The text's tokens are cut into windows of n_ctx; each is evaluated on its own, and the predictions of its second half are
  * scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not used.
  */
+#include "buffer.h"
 #include "commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCORED_AT_ONCE 32 /* positions whose logits are held: n_vocab floats each */
 
-/* A whole file, malloc'd; NULL and one line on stderr. */
-static char *read_file(const char *path, size_t *len)
+/* A whole file; false and one line on stderr. */
+static bool read_file(const char *path, struct buffer *text)
 {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t cap = 0, n = 0;
-    while (f && !feof(f) && !ferror(f)) {
-        if (n == cap) {
-            char *more = realloc(text, cap = cap ? 2 * cap : 1 << 16);
-            if (!more)
-                break;
-            text = more;
-        }
-        n += fread(text + n, 1, cap - n, f);
-    }
-    bool whole = f && feof(f) && !ferror(f);
-    if (!whole) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = fd >= 0 && buffer_read(text, fd, SIZE_MAX);
+    if (!whole)
         command_fail(1, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (f)
-        fclose(f);
-    *len = n;
-    return text;
+    if (fd >= 0)
+        close(fd);
+    return whole;
 }
 
 /* -ln of the probability softmax gives to id. */
@@ -120,18 +108,18 @@ int cmd_perplexity(int argc, char **argv)
     if (!path || !file || optind < argc)
         return command_usage(argv[0]);
 
-    size_t len;
-    char *text = read_file(file, &len);
-    engine_model *model =
-        text ? command_open_model(&(struct engine_model_options){.path = path, .threads = threads}) : NULL;
+    struct buffer text = {0};
+    engine_model *model = read_file(file, &text)
+                              ? command_open_model(&(struct engine_model_options){.path = path, .threads = threads})
+                              : NULL;
     int status = 1;
     if (model) {
         struct engine_tokens tokens = {0};
-        engine_tokenize(model, text, len, false, &tokens);
+        engine_tokenize(model, text.s ? text.s : "", text.len, false, &tokens);
         status = score(model, &tokens, n_ctx, threads);
         engine_tokens_free(&tokens);
     }
     engine_model_close(model);
-    free(text);
+    buffer_free(&text);
     return status;
 }

@@ -114,24 +114,13 @@ char *oneshot_question(const char *text, const char *piped, size_t n, char *err,
 
 static bool read_input(struct buffer *input, char *err, size_t cap)
 {
-    if (isatty(STDIN_FILENO))
+    if (isatty(STDIN_FILENO) || buffer_read(input, STDIN_FILENO, INPUT_MAX))
         return true;
-    char chunk[65536];
-    ssize_t n;
-    while ((n = read(STDIN_FILENO, chunk, sizeof chunk)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            snprintf(err, cap, "standard input: %s", strerror(errno));
-            return false;
-        }
-        buffer_add(input, chunk, (size_t)n);
-        if (input->len > INPUT_MAX) {
-            snprintf(err, cap, "standard input is longer than %u MB", INPUT_MAX >> 20);
-            return false;
-        }
-    }
-    return true;
+    if (errno == EFBIG)
+        snprintf(err, cap, "standard input is longer than %u MB", INPUT_MAX >> 20);
+    else
+        snprintf(err, cap, "standard input: %s", strerror(errno));
+    return false;
 }
 
 /* ---- the answer ---- */

@@ -1,6 +1,8 @@
 /* summary_text.c - see summary_text.h. */
 #include "summary_text.h"
 
+#include "base.h"
+
 #include <string.h>
 #include <unicase.h>
 #include <unictype.h>
@@ -231,22 +233,15 @@ struct words words_of(struct span text)
     return (struct words){text, false};
 }
 
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_byte(uint64_t hash, unsigned byte)
-{
-    return (hash ^ byte) * 0x100000001b3u;
-}
-
 static uint64_t hash_start(enum word_kind kind)
 {
-    return hash_byte(0xcbf29ce484222325u, kind);
+    return hash_bytes(HASH_START, &(unsigned char){(unsigned char)kind}, 1);
 }
 
 static uint64_t hash_character(uint64_t hash, ucs4_t c)
 {
-    for (int shift = 0; shift < 24; shift += 8)
-        hash = hash_byte(hash, (c >> shift) & 0xff);
-    return hash;
+    const unsigned char bytes[] = {c & 0xff, (c >> 8) & 0xff, (c >> 16) & 0xff};
+    return hash_bytes(hash, bytes, sizeof bytes);
 }
 
 /* "1,500" but not "3,5" or "1,5000": a comma inside a number stands before exactly three digits. */
@@ -268,10 +263,7 @@ static uint64_t number_value_hash(const char *digits, size_t n, bool fraction)
         n--;
     while (start + 1 < n && digits[start] == '0' && digits[start + 1] != '.')
         start++;
-    uint64_t hash = hash_start(WORD_NUMBER);
-    for (size_t i = start; i < n; i++)
-        hash = hash_byte(hash, (unsigned char)digits[i]);
-    return hash;
+    return hash_bytes(hash_start(WORD_NUMBER), digits + start, n - start);
 }
 
 /* Reads the number at the front of text; of one with more than 40 digits only so many count. */

@@ -37,10 +37,7 @@ static void forget(struct remembered *r)
 static uint64_t hash_of(const char *text, size_t len)
 {
     struct span trimmed = span_trim((struct span){text, len});
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < trimmed.len; i++)
-        hash = (hash ^ (unsigned char)trimmed.s[i]) * 0x100000001b3u;
-    return hash;
+    return hash_bytes(HASH_START, trimmed.s, trimmed.len);
 }
 
 static size_t position(const struct recall *m, int64_t id)
