@@ -48,7 +48,12 @@ static void list(struct app *app, const struct ui_event *event)
 
 static void open(struct app *app, const struct ui_event *event)
 {
-    app_open(app, event->id);
+    app_open(app, event->id, event->message);
+}
+
+static void alternative(struct app *app, const struct ui_event *event)
+{
+    app_step(app, (int)event->value);
 }
 
 static void rename_conversation(struct app *app, const struct ui_event *event)
@@ -141,6 +146,7 @@ void app_ui_event(struct app *app, const struct ui_event *event)
         [UI_DRAFT] = draft,
         [UI_STOP] = stop,
         [UI_REGENERATE] = regenerate,
+        [UI_ALTERNATIVE] = alternative,
         [UI_NEW] = new_conversation,
         [UI_LIST] = list,
         [UI_OPEN] = open,

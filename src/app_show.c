@@ -11,10 +11,11 @@
 
 /* ---- the transcript ---- */
 
-static void show_message(struct app *app, const struct conversation_message *m)
+void app_show_message(struct app *app, const struct conversation_message *m)
 {
     enum ui_role role = m->role == STORE_USER ? UI_PERSON : UI_MODEL_ANSWER;
     ui_add(app->ui, m->id, role, m->text.s ? m->text.s : "", m->text.len, m->created_ms);
+    ui_set_alternative(app->ui, m->id, m->number, m->count);
     if (m->id != app->answer)
         ui_finish(app->ui, m->id, m->footnote);
 }
@@ -40,12 +41,12 @@ void app_show(struct app *app, struct conversation *c)
     app->shown = c;
     if (before != c)
         app_let_go(app, before);
-    app->opening = 0;
+    app->opening = app->opening_message = app->stepping = 0;
     app->opening_latest = app->resuming = false;
     ui_show_conversation(app->ui, c->id, c->title);
     for (size_t i = 0; i < c->n; i++) {
         if (c->messages[i].role != STORE_SYSTEM)
-            show_message(app, &c->messages[i]);
+            app_show_message(app, &c->messages[i]);
         if (c->summary && i + 1 == c->n_summarized)
             show_notice(app, "The model sees what is above as a summary.");
     }
@@ -60,16 +61,57 @@ void app_show_new(struct app *app)
     app_show(app, conversation_new(settings_text(app->settings, SET_SYSTEM)));
 }
 
-void app_open(struct app *app, store_id id)
+/* Whether its path must stay as it is: the answer being written, or to come, belongs at its end. */
+static bool is_busy(const struct app *app, const struct conversation *c)
+{
+    return c == app->answering || app_waits(app, c);
+}
+
+void app_open(struct app *app, store_id id, store_id message)
 {
     struct conversation *c = app_held(app, id);
-    if (c) {
+    if (c && (!message || conversation_find(c, message) || is_busy(app, c))) {
         app_show(app, c);
         return;
     }
     app->opening = id;
+    app->opening_message = message;
     app->opening_latest = app->resuming = false;
-    store_load(app->store, id);
+    store_load_through(app->store, id, message, 0);
+}
+
+void app_step(struct app *app, int step)
+{
+    const struct conversation *c = app->shown;
+    const struct conversation_message *last = c->n ? &c->messages[c->n - 1] : NULL;
+    if (!last || last->role != STORE_ASSISTANT || last->count < 2) {
+        ui_flash(app->ui, "There is no other answer to the last message; /regenerate asks for one");
+        return;
+    }
+    if (is_busy(app, c))
+        return;
+    app->stepping = last->id;
+    store_load_through(app->store, c->id, last->id, step);
+}
+
+/* Shows a conversation on the path loaded, which is the one the store is to remember. */
+static void show_path(struct app *app, struct conversation *c, const struct store_event *loaded)
+{
+    store_id leaf = c->n ? c->messages[c->n - 1].id : 0;
+    app_show(app, c);
+    if (leaf != loaded->conversation.leaf)
+        conversation_save_row(c, app->store, leaf);
+}
+
+/* The path asked for by app_step, unless the conversation has gone on meanwhile. */
+static bool stepped(struct app *app, const struct store_event *loaded)
+{
+    const struct conversation *c = app->shown;
+    if (!app->stepping || loaded->conversation.id != c->id || is_busy(app, c) || !c->n ||
+        c->messages[c->n - 1].id != app->stepping)
+        return false;
+    show_path(app, conversation_from_store(loaded), loaded);
+    return true;
 }
 
 void app_notice(struct app *app, const struct conversation *c, const char *text)
@@ -83,7 +125,7 @@ void app_notice(struct app *app, const struct conversation *c, const char *text)
         ui_remove(app->ui, answer->id);
     show_notice(app, text);
     if (above)
-        show_message(app, answer);
+        app_show_message(app, answer);
 }
 
 /* ---- earlier prompts ---- */
@@ -126,6 +168,8 @@ static void opened(struct app *app, const struct store_event *event)
         remember_prompts(app, event);
         return;
     }
+    if (stepped(app, event))
+        return;
     store_id found = event->conversation.id;
     bool resuming = app->resuming;
     app->resuming = false;
@@ -144,13 +188,17 @@ static void opened(struct app *app, const struct store_event *event)
         app_prepare(app);
     } else if (found && (found == app->opening || app->opening_latest)) {
         struct conversation *held = app_held(app, found);
-        struct conversation *c = held ? held : conversation_from_store(event);
+        bool other_path = app->opening_message && held && !is_busy(app, held);
+        struct conversation *c = held && !other_path ? held : conversation_from_store(event);
         if (resuming && settings_has(app->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
             free(c->system);
             c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
         }
         remember_prompts(app, event);
-        app_show(app, c);
+        if (c == held)
+            app_show(app, c);
+        else
+            show_path(app, c, event);
     }
 }
 
@@ -172,7 +220,8 @@ static void found(struct app *app, const struct store_event *event)
         rows[i] = (struct ui_conversation){.id = event->hits[i].conversation,
                                            .title = event->hits[i].title,
                                            .updated_ms = event->hits[i].created_ms,
-                                           .detail = event->hits[i].excerpt};
+                                           .detail = event->hits[i].excerpt,
+                                           .message = event->hits[i].message};
     ui_set_found(app->ui, event->text, rows, event->n);
     free(rows);
 }

@@ -46,11 +46,13 @@ struct app {
     struct ui_status status;
     bool status_changed;
 
-    store_id opening;    /* conversation the store was asked for, 0 = none */
-    bool opening_latest; /* ... or the latest one: --resume */
-    bool resuming;       /* the conversation asked for on the command line has not come yet */
-    bool history_wanted; /* the first conversation that comes is for the Up key only */
-    char **history;      /* earlier prompts, oldest first */
+    store_id opening;         /* conversation the store was asked for, 0 = none */
+    store_id opening_message; /* ... on the path that leads through this; 0 = as it is */
+    store_id stepping;        /* the last message shown when another in its place was asked for, 0 = none was */
+    bool opening_latest;      /* ... or the latest one: --resume */
+    bool resuming;            /* the conversation asked for on the command line has not come yet */
+    bool history_wanted;      /* the first conversation that comes is for the Up key only */
+    char **history;           /* earlier prompts, oldest first */
     size_t n_history;
 
     bool quit;
@@ -66,10 +68,12 @@ struct conversation *app_held(const struct app *app, store_id id); /* the one in
 
 /* ---- app_show.c: the transcript and what the store sends ---- */
 void app_show(struct app *app, struct conversation *c);
+void app_show_message(struct app *app, const struct conversation_message *m); /* at the end of the transcript */
 /* An answer's figures into the status line. */
 void app_show_stats(struct app *app, const struct engine_stats *stats, int window_used);
 void app_show_new(struct app *app);
-void app_open(struct app *app, store_id id);
+void app_open(struct app *app, store_id id, store_id message); /* which it is to show; 0 = any */
+void app_step(struct app *app, int step);                      /* among the answers to the last message */
 void app_notice(struct app *app, const struct conversation *c,
                 const char *text); /* in the transcript, if c is shown */
 void app_remember_prompt(struct app *app, const char *text);

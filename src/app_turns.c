@@ -49,7 +49,7 @@ static void start(struct app *app, struct conversation *c)
     app_let_go(app, compacted);
     conversation_save(c, app->store, answer);
     if (c == app->shown)
-        ui_add(app->ui, answer->id, UI_MODEL_ANSWER, "", 0, answer->created_ms);
+        app_show_message(app, answer);
 
     struct conversation_job job;
     conversation_job_make(&job, c, answer->id);

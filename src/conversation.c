@@ -83,6 +83,8 @@ static void take_message(struct conversation *c, const struct store_message *fro
     buffer_puts(&m->text, from->text ? from->text : "");
     m->model = mem_string(from->model);
     m->created_ms = from->created_ms;
+    m->number = from->number;
+    m->count = from->count;
     m->footnote = from->state == STORE_INTERRUPTED ? footnote_of(WORKER_END_STOPPED) : NULL;
     m->stats = (struct engine_stats){.prompt_tokens = from->prompt_tokens,
                                      .evaluated_tokens = from->evaluated_tokens,
@@ -182,6 +184,7 @@ struct conversation_message *conversation_ask(struct conversation *c, const char
     m->role = STORE_USER;
     m->state = STORE_COMPLETE;
     buffer_add(&m->text, text, len);
+    c->n_dropped = 0;
     if (!c->named) {
         free(c->title);
         c->title = conversation_title_of(m->text.s);
@@ -195,6 +198,8 @@ struct conversation_message *conversation_answer(struct conversation *c, const c
     struct conversation_message *m = add(c);
     m->role = STORE_ASSISTANT;
     m->state = STORE_STREAMING;
+    m->number = m->count = c->n_dropped + 1;
+    c->n_dropped = 0;
     m->model = mem_string(model);
     buffer_puts(&m->text, "");
     return m;
@@ -228,6 +233,7 @@ bool conversation_drop_answer(struct conversation *c)
 {
     if (!c->n || c->messages[c->n - 1].role != STORE_ASSISTANT)
         return false;
+    c->n_dropped = c->messages[c->n - 1].count;
     message_free(&c->messages[--c->n]);
     if (c->n_summarized > c->n) { /* its summary told of the answer dropped */
         free(c->summary);

@@ -23,6 +23,7 @@ struct conversation_message {
     struct buffer text;
     char *model;               /* which wrote it; NULL for a person's */
     int64_t created_ms;        /* since 1970 */
+    int number, count;         /* of an answer: which of those to its question, from 1, and how many there are */
     const char *footnote;      /* what is to be said about its end, or NULL; static */
     struct engine_stats stats; /* of an answer; zeros = unknown */
 };
@@ -37,6 +38,7 @@ struct conversation {
     int64_t created_ms;
     struct conversation_message *messages; /* the path, root first */
     size_t n, cap;
+    int n_dropped; /* answers to the last question that another is to stand beside */
     char *summary; /* of the first n_summarized messages, for the model; NULL = none */
     size_t n_summarized;
     int window_used; /* tokens of the window after the last answer; 0 = unknown */

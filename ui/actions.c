@@ -27,6 +27,13 @@ static const struct action_info actions[ACTION_COUNT] = {
     [ACTION_REGENERATE] =
         {GROUP_CONVERSATION, ANYWHERE, {ALT('r')}, "regenerate", "", "answer the last message again"},
     [ACTION_RETRY] = {GROUP_CONVERSATION, ANYWHERE, {0}, "retry", "", "the same"},
+    [ACTION_ALTERNATIVE] = {GROUP_CONVERSATION,
+                            ANYWHERE,
+                            {ALT('n')},
+                            "alternative",
+                            "[previous]",
+                            "show the next of several answers to the last message"},
+    [ACTION_ALTERNATIVE_BEFORE] = {GROUP_CONVERSATION, ANYWHERE, {ALT('p')}, NULL, "", "show the one before"},
     [ACTION_NEW] = {GROUP_CONVERSATION, ANYWHERE, {CTRL('N')}, "new", "", "new conversation"},
     [ACTION_CONVERSATIONS] =
         {GROUP_CONVERSATION, ANYWHERE, {F(2), CTRL('O')}, "conversations", "", "list of conversations"},

@@ -182,7 +182,7 @@ static void do_open(struct ui *ui, const char *text)
     const struct conversations *c = &ui->conversations;
     size_t found = 0, at = 0, start, end, number = strtoul(text, NULL, 10);
     if (ui->plain && number && number <= c->n) {
-        ui_emit(ui, UI_OPEN, c->v[number - 1].id, 0, "");
+        ui_emit_open(ui, &c->v[number - 1]);
         return;
     }
     for (size_t i = 0; i < c->n && *text && !c->found; i++)
@@ -191,7 +191,7 @@ static void do_open(struct ui *ui, const char *text)
             found++;
         }
     if (found == 1) {
-        ui_emit(ui, UI_OPEN, c->v[at].id, 0, "");
+        ui_emit_open(ui, &c->v[at]);
         return;
     }
     panel_open(ui, FOCUS_CONVERSATIONS);
@@ -232,6 +232,25 @@ static void do_regenerate(struct ui *ui, const char *argument)
         ui_emit(ui, UI_REGENERATE, 0, 0, "");
         begin_awaiting(ui);
     }
+}
+
+static void alternative(struct ui *ui, int step)
+{
+    if (ui_answering(ui))
+        ui_flash(ui, "an answer is being written: Esc stops it");
+    else
+        ui_emit(ui, UI_ALTERNATIVE, 0, step, "");
+}
+
+static void do_alternative(struct ui *ui, const char *argument)
+{
+    alternative(ui, *argument == 'p' ? -1 : 1);
+}
+
+static void do_alternative_before(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    alternative(ui, -1);
 }
 
 static void do_copy(struct ui *ui, const char *argument)
@@ -428,6 +447,8 @@ static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument)
     [ACTION_INTERRUPT] = do_interrupt,
     [ACTION_REGENERATE] = do_regenerate,
     [ACTION_RETRY] = do_regenerate,
+    [ACTION_ALTERNATIVE] = do_alternative,
+    [ACTION_ALTERNATIVE_BEFORE] = do_alternative_before,
     [ACTION_NEW] = do_new,
     [ACTION_CONVERSATIONS] = do_conversations,
     [ACTION_OPEN] = do_open,

@@ -108,6 +108,11 @@ static void draw_header(const struct ui *ui, const struct row *row, int y, const
     int x = f->text_x, right = f->text_x + f->text_width;
     x += screen_text(y, x, right - x, name, strlen(name), person ? STYLE_PERSON : STYLE_MODEL);
     x += screen_text(y, x, right - x, when, strlen(when), STYLE_DIM);
+    if (row->entry->number) {
+        char which[40];
+        snprintf(which, sizeof which, " (%d/%d)", row->entry->number, row->entry->count);
+        x += screen_text(y, x, right - x, which, strlen(which), STYLE_DIM);
+    }
     if (row->index < summarized_until(ui))
         screen_text(y, x, right - x, " · in summary", strlen(" · in summary"), STYLE_DIM);
 }

@@ -37,8 +37,11 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
     clear_list(c);
     c->v = mem_grow(c->v, &c->cap, n, sizeof *c->v);
     for (size_t i = 0; i < n; i++)
-        c->v[i] = (struct conversation){list[i].id, list[i].updated_ms,
-                                        clean_copy(list[i].title ? list[i].title : ""), clean_copy(list[i].detail)};
+        c->v[i] = (struct conversation){.id = list[i].id,
+                                        .message = list[i].message,
+                                        .updated_ms = list[i].updated_ms,
+                                        .title = clean_copy(list[i].title ? list[i].title : ""),
+                                        .detail = clean_copy(list[i].detail)};
     c->n = n;
     c->known = true;
     c->found = query != NULL;
@@ -240,16 +243,15 @@ static void open_selected(struct ui *ui, const struct conversation *c)
 {
     if (!c)
         return;
-    int64_t id = c->id;
+    ui_emit_open(ui, c);
     if (ui->conversations.found) {
         free(ui->conversations.find);
         ui->conversations.find = mem_strdup(ui->conversations.query);
-        ui->conversations.find_in = id;
+        ui->conversations.find_in = c->id;
     }
     if (screen_columns() < BESIDE_COLUMNS)
         panel_close(ui, FOCUS_CONVERSATIONS);
     ui->focus = FOCUS_DRAFT;
-    ui_emit(ui, UI_OPEN, id, 0, "");
 }
 
 static bool conversations_key(struct ui *ui, int key)

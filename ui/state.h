@@ -50,8 +50,8 @@ struct prompt {
 enum focus { FOCUS_DRAFT, FOCUS_CONVERSATIONS, FOCUS_SETTINGS };
 
 struct conversation {
-    int64_t id, updated_ms;
-    char *title, *detail; /* clean; detail may be NULL */
+    int64_t id, message, updated_ms; /* message: where it was found, or 0 */
+    char *title, *detail;            /* clean; detail may be NULL */
 };
 
 struct conversations {
@@ -84,7 +84,7 @@ struct settings {
 
 struct event {
     enum ui_event_type type;
-    int64_t id;
+    int64_t id, message;
     double value;
     char *text;
 };
@@ -144,6 +144,7 @@ struct ui {
 
 /* ---- ui.c ---- */
 void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text);
+void ui_emit_open(struct ui *ui, const struct conversation *c);
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
 void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool ui_answering(const struct ui *ui); /* an answer or a summary is under way */

@@ -348,6 +348,15 @@ bool transcript_finish(struct transcript *t, int64_t id, const char *footnote)
     return true;
 }
 
+void transcript_set_alternative(struct transcript *t, int64_t id, int number, int count)
+{
+    struct entry *e = entry_of(t, id);
+    if (!e)
+        return;
+    e->number = count > 1 ? number : 0;
+    e->count = count;
+}
+
 void transcript_remove(struct transcript *t, int64_t id)
 {
     struct entry *e = entry_of(t, id);

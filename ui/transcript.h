@@ -23,6 +23,7 @@ struct entry {
     int64_t id;
     enum ui_role role;
     int64_t time_ms;
+    int number, count;   /* of several answers to one question: which, of how many; 0 = the only one */
     struct buf text;     /* raw */
     struct buf footnote; /* clean; empty = none */
     bool finished;       /* no more pieces: laid out as a whole. So is what was added with text, until it grows */
@@ -79,6 +80,7 @@ void transcript_clear(struct transcript *t);
 void transcript_add(struct transcript *t, int64_t id, enum ui_role role, const char *text, size_t n, int64_t time_ms);
 bool transcript_append(struct transcript *t, int64_t id, const char *piece, size_t n); /* false: no such entry */
 bool transcript_finish(struct transcript *t, int64_t id, const char *footnote);
+void transcript_set_alternative(struct transcript *t, int64_t id, int number, int count);
 void transcript_remove(struct transcript *t, int64_t id);
 struct entry *transcript_last(struct transcript *t, enum ui_role role); /* NULL: none */
 

@@ -31,7 +31,12 @@ static void push(struct ui *ui, struct event e)
 
 void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text)
 {
-    push(ui, (struct event){type, id, value, mem_strdup(text)});
+    push(ui, (struct event){.type = type, .id = id, .value = value, .text = mem_strdup(text)});
+}
+
+void ui_emit_open(struct ui *ui, const struct conversation *c)
+{
+    push(ui, (struct event){.type = UI_OPEN, .id = c->id, .message = c->message, .text = mem_strdup("")});
 }
 
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text)
@@ -39,7 +44,7 @@ void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const ch
     struct buf b = {0};
     buf_add(&b, name, strlen(name) + 1);
     buf_str(&b, text);
-    push(ui, (struct event){type, 0, value, b.s});
+    push(ui, (struct event){.type = type, .value = value, .text = b.s});
 }
 
 bool ui_next_event(struct ui *ui, struct ui_event *event)
@@ -52,7 +57,8 @@ bool ui_next_event(struct ui *ui, struct ui_event *event)
     ui->event_text = e->text;
     if (e->type == UI_SEND || e->type == UI_REGENERATE)
         ui->awaiting_taken = true;
-    *event = (struct ui_event){.type = e->type, .id = e->id, .value = e->value, .text = e->text};
+    *event =
+        (struct ui_event){.type = e->type, .id = e->id, .message = e->message, .value = e->value, .text = e->text};
     return true;
 }
 
@@ -355,6 +361,12 @@ void ui_finish(struct ui *ui, int64_t id, const char *footnote)
     }
     if (transcript_finish(&ui->transcript, id, footnote) && ui->plain)
         plain_finish(ui, footnote);
+    ui->dirty = true;
+}
+
+void ui_set_alternative(struct ui *ui, int64_t id, int number, int count)
+{
+    transcript_set_alternative(&ui->transcript, id, number, count);
     ui->dirty = true;
 }
 

@@ -39,26 +39,27 @@ void ui_draw(struct ui *ui);
  * given after the event was taken says UI_IDLE. */
 
 enum ui_event_type {
-    UI_SEND,       /* text: a message */
-    UI_DRAFT,      /* text: the message being typed, now and then ("" when there is none any more); value: 1 where
+    UI_SEND,        /* text: a message */
+    UI_DRAFT,       /* text: the message being typed, now and then ("" when there is none any more); value: 1 where
                       the typing rests, 0 where it goes on */
-    UI_STOP,       /* the answer being written */
-    UI_REGENERATE, /* answer the last message again */
-    UI_NEW,        /* a new conversation */
-    UI_LIST,       /* the conversation panel opened: wants ui_set_conversations */
-    UI_OPEN,       /* id: a conversation */
-    UI_RENAME,     /* id, text (id 0 = the one shown) */
-    UI_DELETE,     /* id; confirmed (0 = the one shown) */
-    UI_SET,        /* text: name of a setting; value */
-    UI_SET_TEXT,   /* text: name of a setting, '\0', value as text */
-    UI_SEARCH,     /* text: in all conversations */
-    UI_MODEL,      /* text: a file to load */
+    UI_STOP,        /* the answer being written */
+    UI_REGENERATE,  /* answer the last message again */
+    UI_ALTERNATIVE, /* value: so many places on among the answers to the last message, 1 or -1 */
+    UI_NEW,         /* a new conversation */
+    UI_LIST,        /* the conversation panel opened: wants ui_set_conversations */
+    UI_OPEN,        /* id: a conversation; message: which is to be in it, 0 = any */
+    UI_RENAME,      /* id, text (id 0 = the one shown) */
+    UI_DELETE,      /* id; confirmed (0 = the one shown) */
+    UI_SET,         /* text: name of a setting; value */
+    UI_SET_TEXT,    /* text: name of a setting, '\0', value as text */
+    UI_SEARCH,      /* text: in all conversations */
+    UI_MODEL,       /* text: a file to load */
     UI_QUIT,
 };
 
 struct ui_event {
     enum ui_event_type type;
-    int64_t id;
+    int64_t id, message;
     double value;
     const char *text; /* owned by the ui, valid until the next ui_next_event */
 };
@@ -78,6 +79,8 @@ void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size
 void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len);
 /* The entry is whole: laid out once more as complete Markdown. footnote (may be NULL): "stopped", "cut at the window". */
 void ui_finish(struct ui *ui, int64_t id, const char *footnote);
+/* The entry is one of several answers to the same question: which, from 1, and of how many. */
+void ui_set_alternative(struct ui *ui, int64_t id, int number, int count);
 void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 
 /* One line for some seconds in the status line's place: failures and confirmations. */
@@ -120,6 +123,7 @@ struct ui_conversation {
     const char *title;
     int64_t updated_ms;
     const char *detail; /* search excerpt, or NULL */
+    int64_t message;    /* where it was found; 0 = in the title, or no search */
 };
 void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n);
 /* Opens the conversation panel with search results in place of the list. */

@@ -210,7 +210,32 @@ class Conversations(unittest.TestCase):
         self.wait_answers(2)
         first, second = self.rows(f"SELECT id, parent_id FROM message WHERE role = {ANSWER} ORDER BY id")
         self.assertEqual(first[1], second[1])
-        self.assertEqual(self.rows("SELECT leaf_id FROM conversation"), [(second[0],)])
+        leaf = "SELECT leaf_id FROM conversation"
+        self.assertEqual(self.rows(leaf), [(second[0],)])
+
+        # Both can be shown, and each gone on from.
+        t.wait("(2/2)", 5)
+        t.type("\x1bp")
+        t.wait("(1/2)", 5)
+        self.wait_rows(leaf, [(first[0],)])
+        self.ask(t, "Zebra")
+        self.wait_answers(3)
+        self.assertEqual(self.rows("SELECT parent_id FROM message WHERE text = 'Zebra'"), [(first[0],)])
+        t.wait("(1/2)", 5)
+        self.leave(t)
+
+        # What lies on another path than the one shown is found, and opened on its own.
+        with sqlite3.connect(self.db) as db:
+            db.execute("UPDATE conversation SET leaf_id = ?", (second[0],))
+        t = self.start(*SHORT, "--resume")
+        t.wait("(2/2)", 5)
+        self.assertNotIn("Zebra", t.text())
+        self.ask(t, "/search Zebra")
+        t.wait("Found", 5)
+        t.read(0.3)
+        t.key("enter")
+        t.wait("(1/2)", 5)
+        self.wait_rows(leaf, lambda rows: rows not in ([(first[0],)], [(second[0],)]))
         self.leave(t)
 
     def test_a_new_name_stays(self):

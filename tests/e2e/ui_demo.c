@@ -68,9 +68,9 @@ static void set_conversations(void)
 {
     int64_t now = now_ms(CLOCK_REALTIME);
     const struct ui_conversation list[] = {
-        {1, "Half-marathon plan", now - 60000, NULL},
-        {2, "怎么做红烧肉", now - 3 * 3600000, NULL},
-        {3, "A very long title that does not fit into the panel", now - (int64_t)3 * 86400000, NULL},
+        {1, "Half-marathon plan", now - 60000, NULL, 0},
+        {2, "怎么做红烧肉", now - 3 * 3600000, NULL, 0},
+        {3, "A very long title that does not fit into the panel", now - (int64_t)3 * 86400000, NULL, 0},
     };
     ui_set_conversations(ui, list, sizeof list / sizeof *list);
 }
@@ -129,14 +129,15 @@ static void open_conversation(int64_t id)
 
 static void take(const struct ui_event *e)
 {
-    static const char *const names[] = {"SEND",   "DRAFT",  "STOP", "REGENERATE", "NEW",    "LIST",  "OPEN",
-                                        "RENAME", "DELETE", "SET",  "SET_TEXT",   "SEARCH", "MODEL", "QUIT"};
+    static const char *const names[] = {"SEND", "DRAFT",    "STOP",   "REGENERATE", "ALTERNATIVE",
+                                        "NEW",  "LIST",     "OPEN",   "RENAME",     "DELETE",
+                                        "SET",  "SET_TEXT", "SEARCH", "MODEL",      "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
         fflush(event_log);
     }
-    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe};
+    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe, 0};
     switch (e->type) {
     case UI_SEND: take_message(e->text); break;
     case UI_STOP:
