@@ -78,9 +78,14 @@ static int panel_setting(struct app *app, const char *name)
     int id = settings_find(name);
     if (id >= 0 && settings_table[id].in_panel)
         return id;
-    char text[128];
-    snprintf(text, sizeof text, id < 0 ? "There is no setting '%.60s'" : "'%.60s' is set when the program starts",
-             name);
+    char text[160];
+    if (id < 0)
+        snprintf(text, sizeof text, "There is no setting '%.60s': /settings shows them", name);
+    else if (id == SET_MODEL)
+        snprintf(text, sizeof text, "/model FILE loads another model");
+    else
+        snprintf(text, sizeof text, "%s is set at the start: --%s, or config.ini", settings_table[id].name,
+                 settings_table[id].option ? settings_table[id].option : settings_table[id].name);
     ui_flash(app->ui, text);
     return -1;
 }

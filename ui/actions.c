@@ -128,6 +128,27 @@ size_t action_complete(const char *prefix, size_t n, enum action *out, size_t ca
     return found;
 }
 
+/* What people know from other programs. /system TEXT is /set system TEXT. */
+static const struct {
+    const char *name;
+    enum action action;
+    bool is_argument; /* the name is the beginning of the argument, too */
+} aliases[] = {
+    {"exit", ACTION_QUIT, false}, {"bye", ACTION_QUIT, false},  {"clear", ACTION_NEW, false},
+    {"?", ACTION_HELP, false},    {"system", ACTION_SET, true},
+};
+
+static enum action action_of_alias(const char *name, size_t n, bool *is_argument)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strlen(aliases[i].name) == n && !memcmp(aliases[i].name, name, n)) {
+            *is_argument = aliases[i].is_argument;
+            return aliases[i].action;
+        }
+    *is_argument = false;
+    return ACTION_NONE;
+}
+
 enum action action_of_name(const char *name, size_t n)
 {
     enum action found[ACTION_COUNT];
@@ -169,11 +190,18 @@ static int unlikeness(const char *typed, size_t n, const char *name)
     return 4 * distance(typed, n, name, length) - 3 * (int)common;
 }
 
+/* Half of the letters may be others; what begins alike is near anyway. */
+static bool is_near(const char *typed, size_t n, const char *name)
+{
+    size_t length = strlen(name);
+    return (size_t)distance(typed, n, name, length) <= n / 2 || (n >= 3 && length >= 3 && !memcmp(typed, name, 3));
+}
+
 size_t action_nearest(const char *name, size_t n, enum action *out, size_t cap)
 {
     size_t found = 0;
     for (int a = 1; a < ACTION_COUNT && cap; a++) {
-        if (!actions[a].name)
+        if (!actions[a].name || !is_near(name, n, actions[a].name))
             continue;
         int score = unlikeness(name, n, actions[a].name);
         size_t at = found < cap ? found : cap;
@@ -196,7 +224,7 @@ enum typed action_parse(const char *text, enum action *action, const char **argu
         *message = text[0] == '/' ? text + 1 : text;
         return TYPED_MESSAGE;
     }
-    size_t n = 0;
+    size_t n = text[1] == '?';
     while (text[1 + n] >= 'a' && text[1 + n] <= 'z')
         n++;
     char end = text[1 + n];
@@ -204,10 +232,13 @@ enum typed action_parse(const char *text, enum action *action, const char **argu
         *message = text;
         return TYPED_MESSAGE;
     }
-    *action = action_of_name(text + 1, n);
+    bool is_argument;
+    *action = action_of_alias(text + 1, n, &is_argument);
+    if (*action == ACTION_NONE)
+        *action = action_of_name(text + 1, n);
     if (*action == ACTION_NONE)
         return TYPED_UNKNOWN;
-    *argument = text + 1 + n;
+    *argument = text + 1 + (is_argument ? 0 : n);
     while (**argument == ' ' || **argument == '\n')
         ++*argument;
     return TYPED_COMMAND;
@@ -305,6 +336,7 @@ static void put_action(struct lines *out, const struct action_info *a, int width
 
 static const char *const notes[] = {
     "A message that begins with a slash: type two (//like this). A path such as /usr/bin is sent as it is.",
+    "/exit and /bye are /quit, /clear is /new, /? is /help, /system TEXT is /set system TEXT.",
     "Panels: arrow keys, Enter, Esc; Tab goes between a panel and the draft.",
     "In the list of conversations: / filter, r rename, d delete, n new. In the settings: left and right, or type.",
     "Selecting with the mouse: hold Shift (Option on a Mac), or /mouse off.",

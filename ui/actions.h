@@ -90,7 +90,7 @@ enum action action_of_key(int key); /* ACTION_NONE: no action has it */
 enum action action_of_name(const char *name, size_t n);
 /* Commands whose name begins with prefix, at most cap; returns how many there are. */
 size_t action_complete(const char *prefix, size_t n, enum action *out, size_t cap);
-/* The commands spelled most like name; at most cap. */
+/* The commands spelled much like name, the nearest first; at most cap. */
 size_t action_nearest(const char *name, size_t n, enum action *out, size_t cap);
 
 /* "Ctrl-O", "F2", "Alt-Enter". */

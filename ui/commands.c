@@ -57,7 +57,8 @@ static void flash_nearest(struct ui *ui, const char *text)
         n++;
     size_t matches = action_complete(text + 1, n - 1, near, 3);
     size_t shown = matches ? (matches < 3 ? matches : 3) : action_nearest(text + 1, n - 1, near, 3);
-    buf_printf(&b, matches ? "%.*s could be" : "no command %.*s: nearest are", (int)(n < 40 ? n : 40), text);
+    const char *words = matches ? "could be" : shown ? "is no command; near is" : "is no command: /help lists them";
+    buf_printf(&b, "%.*s %s", (int)(n < 40 ? n : 40), text, words);
     for (size_t i = 0; i < shown; i++)
         buf_printf(&b, "%s /%s", i ? "," : "", action_info(near[i])->name);
     buf_str(&b, " (// begins a message with a slash)");
@@ -118,15 +119,17 @@ static bool same_name(const char *a, const char *b, size_t bn)
     return i == bn;
 }
 
+enum { NOT_ONE = -1, SEVERAL = -2 };
+
 static long setting_of_name(const struct ui *ui, const char *name, size_t n)
 {
-    long found = -1;
+    long found = NOT_ONE;
     for (size_t i = 0; i < ui->settings.n && n; i++) {
         if (!same_name(ui->settings.v[i].name, name, n))
             continue;
         if (strlen(ui->settings.v[i].name) == n)
             return (long)i;
-        found = found == -1 ? (long)i : -2; /* a beginning serves if it is only one's */
+        found = found == NOT_ONE ? (long)i : SEVERAL; /* a beginning serves if it is only one's */
     }
     return found;
 }
@@ -149,8 +152,15 @@ static void do_set(struct ui *ui, const char *argument)
         panel_open(ui, FOCUS_SETTINGS);
         return;
     }
-    if (i < 0) {
-        ui_flash_format(ui, "no setting is called %.*s: /settings shows them", (int)n, argument);
+    if (i == SEVERAL) {
+        ui_flash_format(ui, "%.*s could be several settings: /settings shows them", (int)n, argument);
+        return;
+    }
+    if (i < 0) { /* the caller knows those that have no row, and says what becomes of them */
+        struct buf name = {0};
+        buf_add(&name, argument, n);
+        ui_emit_pair(ui, UI_SET_TEXT, 0, name.s, value);
+        buf_free(&name);
         return;
     }
     struct setting *s = &ui->settings.v[i];
@@ -180,22 +190,44 @@ static void do_set(struct ui *ui, const char *argument)
 static void do_open(struct ui *ui, const char *text)
 {
     const struct conversations *c = &ui->conversations;
-    size_t found = 0, at = 0, start, end, number = strtoul(text, NULL, 10);
+    size_t number = strtoul(text, NULL, 10);
     if (ui->plain && number && number <= c->n) {
         ui_emit_open(ui, &c->v[number - 1]);
         return;
     }
-    for (size_t i = 0; i < c->n && *text && !c->found; i++)
+    if (!*text) {
+        panel_open(ui, FOCUS_CONVERSATIONS);
+        return;
+    }
+    if (c->found) /* search results would stay in the list's place */
+        panel_close(ui, FOCUS_CONVERSATIONS);
+    free(ui->conversations.wanted);
+    ui->conversations.wanted = mem_strdup(text);
+    ui_emit(ui, UI_LIST, 0, 0, "");
+}
+
+/* Opens the one whose title has what was wanted in it; where several have, or none, the list is filtered by that. */
+void command_listed(struct ui *ui)
+{
+    struct conversations *c = &ui->conversations;
+    size_t found = 0, at = 0, start, end;
+    char *text = c->wanted;
+    c->wanted = NULL;
+    for (size_t i = 0; i < c->n; i++)
         if (text_find(c->v[i].title, strlen(c->v[i].title), text, strlen(text), 0, &start, &end)) {
             at = i;
             found++;
         }
     if (found == 1) {
         ui_emit_open(ui, &c->v[at]);
-        return;
+    } else if (ui->plain) {
+        ui_flash_format(ui, "%zu conversations have %.60s in their title", found, text);
+        plain_conversations(ui);
+    } else {
+        panel_open(ui, FOCUS_CONVERSATIONS);
+        buf_set(&c->filter, text, strlen(text));
     }
-    panel_open(ui, FOCUS_CONVERSATIONS);
-    buf_set(&ui->conversations.filter, text, strlen(text));
+    free(text);
 }
 
 /* ---- other commands ---- */

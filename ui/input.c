@@ -3,6 +3,7 @@
 
 #include "screen.h"
 #include "text.h"
+#include "tty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,9 @@ void input_key(struct ui *ui, int key)
         ui->completing[0] = 0;
     if (action != ACTION_STOP)
         ui->popup_closed = false;
+    bool read = ui->flash && tty_now_ms() - (ui->flash_until - FLASH_MS) >= FLASH_LEAST_MS;
+    if (read || (ui->quit_asked && action != ACTION_INTERRUPT))
+        ui_flash_end(ui);
     if (action != ACTION_INTERRUPT)
         ui->quit_asked = 0;
     if (ui->help && help_key(ui, key))

@@ -126,6 +126,7 @@ void panel_free(struct ui *ui)
     clear_list(&ui->conversations);
     free(ui->conversations.v);
     free(ui->conversations.find);
+    free(ui->conversations.wanted);
     buf_free(&ui->conversations.filter);
     clear_settings(&ui->settings);
 }

@@ -21,6 +21,7 @@
 #define CONVERSATIONS_WIDTH 34
 #define SETTINGS_WIDTH 38
 #define FLASH_MS 4000
+#define FLASH_LEAST_MS 600 /* then any key ends it: what came of itself just while a person types can be seen */
 #define FRAME_MS 16
 #define PENDING_ID INT64_MIN /* the entry that says an answer is coming */
 
@@ -58,9 +59,10 @@ struct conversations {
     bool open;
     struct conversation *v;
     size_t n, cap;
-    bool known;  /* a list was given */
-    bool found;  /* they are search results ... */
-    char *query; /* ... of this */
+    bool known;   /* a list was given */
+    char *wanted; /* part of the title to be opened once the list is there; NULL: none */
+    bool found;   /* they are search results ... */
+    char *query;  /* ... of this */
     struct buf filter;
     char *find; /* what to find in the conversation being opened; NULL: nothing */
     int64_t find_in;
@@ -147,6 +149,7 @@ void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, c
 void ui_emit_open(struct ui *ui, const struct conversation *c);
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
 void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ui_flash_end(struct ui *ui);
 bool ui_answering(const struct ui *ui); /* an answer or a summary is under way */
 bool ui_animated(const struct ui *ui);
 int64_t ui_wall_ms(void);
@@ -156,6 +159,7 @@ void command_do(struct ui *ui, enum action action, const char *argument);
 void command_enter(struct ui *ui);                  /* Enter on the draft */
 bool command_line(struct ui *ui, const char *text); /* the same; false if it was refused and should be kept */
 void command_complete(struct ui *ui, int direction);
+void command_listed(struct ui *ui);          /* the list of conversations has come */
 bool command_close_innermost(struct ui *ui); /* false: nothing was open */
 void command_set(struct ui *ui, size_t setting, double value);
 

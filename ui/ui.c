@@ -283,11 +283,8 @@ void ui_draw(struct ui *ui)
         ui->frame_ms = now;
         ui->dirty = true;
     }
-    if (ui->flash && now >= ui->flash_until) {
-        free(ui->flash);
-        ui->flash = NULL;
-        ui->dirty = true;
-    }
+    if (ui->flash && now >= ui->flash_until)
+        ui_flash_end(ui);
     if (!ui->dirty || now - ui->drawn_ms < frame_wait(ui))
         return;
     find_what_was_opened(ui);
@@ -387,6 +384,13 @@ void ui_flash(struct ui *ui, const char *text)
         plain_say(ui, ui->flash);
 }
 
+void ui_flash_end(struct ui *ui)
+{
+    free(ui->flash);
+    ui->flash = NULL;
+    ui->dirty = true;
+}
+
 void ui_flash_format(struct ui *ui, const char *format, ...)
 {
     char line[512];
@@ -436,7 +440,9 @@ void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n)
 void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n)
 {
     panel_set_list(ui, NULL, list, n);
-    if (ui->plain)
+    if (ui->conversations.wanted)
+        command_listed(ui);
+    else if (ui->plain)
         plain_conversations(ui);
     ui->dirty = true;
 }

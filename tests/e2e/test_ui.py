@@ -369,7 +369,8 @@ class Commands(UiTest):
     def test_every_one_has_its_event(self):
         for typed, event in (("/new", "NEW"), ("/rename A title", "RENAME 0 0.00 A title|"), ("/search 肉", "SEARCH 0 0.00 肉|"),
                              ("/model a.gguf", "MODEL 0 0.00 a.gguf|"), ("/set system Be brief.", "SET_TEXT 0 0.00 system|Be brief."),
-                             ("/conversations", "LIST"), ("/quit", "QUIT")):
+                             ("/conversations", "LIST"), ("/open 红烧", "OPEN 2"), ("/system Be brief.", "SET_TEXT 0 0.00 system|Be brief."),
+                             ("/set context 512", "SET_TEXT 0 0.00 context|512"), ("/bye", "QUIT"), ("/quit", "QUIT")):
             t = self.start()
             t.keys(typed + "\r")
             t.wait_event(event)
@@ -379,6 +380,10 @@ class Commands(UiTest):
         t.keys("a draft\x03")
         self.assertEqual(t.lines()[22].strip(), ">" if "type here" not in t.lines()[22] else "> type here")
         t.keys("\x03")
+        self.assertIn("again to quit", t.lines()[23])
+        t.keys("x")
+        self.assertIn("F1 help", t.lines()[23], "any other key is an answer")
+        t.keys("\x7f\x03")
         self.assertIn("again to quit", t.lines()[23])
         self.assertNotIn("QUIT", t.events())
         t.send("\x03")
