@@ -95,6 +95,11 @@ static void set(struct app *app, const struct ui_event *event)
     app_set(app, event->text, event->value);
 }
 
+static void reset(struct app *app, const struct ui_event *event)
+{
+    app_reset(app, event->text);
+}
+
 static void set_text(struct app *app, const struct ui_event *event)
 {
     app_set_text(app, event->text, event->text + strlen(event->text) + 1);
@@ -153,6 +158,7 @@ void app_ui_event(struct app *app, const struct ui_event *event)
         [UI_RENAME] = rename_conversation,
         [UI_DELETE] = delete,
         [UI_SET] = set,
+        [UI_RESET] = reset,
         [UI_SET_TEXT] = set_text,
         [UI_SEARCH] = search,
         [UI_MODEL] = choose_model,

@@ -34,6 +34,7 @@ void app_push_settings(struct app *app)
                                         .decimals = row->decimals,
                                         .value = settings_number(app->settings, id),
                                         .blank = row->blank,
+                                        .changed = settings_changed(app->settings, id),
                                         .text = id == SET_SYSTEM ? system_shown(app) : NULL};
     }
     ui_set_settings(app->ui, rows, n);
@@ -50,7 +51,8 @@ void app_push_settings(struct app *app)
 
 static void changed(struct app *app, enum setting_id id)
 {
-    char *text = settings_format(app->settings, id);
+    bool kept = !settings_table[id].for_now && settings_changed(app->settings, id);
+    char *text = kept ? settings_format(app->settings, id) : NULL;
     store_put_setting(app->store, settings_table[id].name, text);
     free(text);
     if (id == SET_THREADS && app->worker)
@@ -58,12 +60,10 @@ static void changed(struct app *app, enum setting_id id)
     app_push_settings(app);
 }
 
-/* Of the conversation shown and of those to come. */
-static void set_system(struct app *app, const char *text)
+/* For the conversation shown and those to come. */
+static void system_changed(struct app *app)
 {
-    const char *system = !*text ? NULL : strcmp(text, SYSTEM_NONE) == 0 ? "" : text;
-    settings_put_text(app->settings, LAYER_LIVE, SET_SYSTEM, system);
-    store_put_setting(app->store, settings_table[SET_SYSTEM].name, system);
+    const char *system = settings_text(app->settings, SET_SYSTEM);
     struct conversation *c = app->shown;
     free(c->system);
     c->system = mem_string(system);
@@ -71,6 +71,14 @@ static void set_system(struct app *app, const char *text)
         conversation_save_row(c, app->store, c->n ? c->messages[c->n - 1].id : 0);
     app_push_settings(app);
     app_prepare(app);
+}
+
+static void set_system(struct app *app, const char *text)
+{
+    const char *system = !*text ? NULL : strcmp(text, SYSTEM_NONE) == 0 ? "" : text;
+    settings_put_text(app->settings, LAYER_LIVE, SET_SYSTEM, system);
+    store_put_setting(app->store, settings_table[SET_SYSTEM].name, system);
+    system_changed(app);
 }
 
 static int panel_setting(struct app *app, const char *name)
@@ -117,6 +125,20 @@ void app_set_text(struct app *app, const char *name, const char *value)
         char text[256];
         snprintf(text, sizeof text, "%s %s", name, err);
         ui_flash(app->ui, text);
+    }
+}
+
+void app_reset(struct app *app, const char *name)
+{
+    int id = panel_setting(app, name);
+    if (id < 0)
+        return;
+    settings_reset(app->settings, id);
+    if (id == SET_SYSTEM) {
+        store_put_setting(app->store, settings_table[id].name, NULL);
+        system_changed(app);
+    } else {
+        changed(app, id);
     }
 }
 

@@ -101,6 +101,7 @@ void app_load_model(struct app *app, const char *path);
 /* ---- app_settings.c ---- */
 void app_take_stored_settings(struct app *app, const struct store_event *event);
 void app_set(struct app *app, const char *name, double value);
+void app_reset(struct app *app, const char *name);
 void app_set_text(struct app *app, const char *name, const char *value);
 void app_push_settings(struct app *app); /* to the panel, the status line and the worker */
 

@@ -20,32 +20,32 @@ static const char *const kv_choices[] = {"f16", "q8_0", NULL}; /* in the order o
 
 const struct setting settings_table[N_SETTINGS] = {
     [SET_TEMPERATURE] = {"temperature", "temp", "X", "0 = always the likeliest word", SETTING_NUMBER, 0, 5, 0.05, 2,
-                         0.7, NULL, true, NULL},
+                         0.7, NULL, true, false, NULL},
     [SET_TOP_P] = {"top-p", NULL, "X", "the likeliest words up to this share", SETTING_NUMBER, 0, 1, 0.05, 2, 0.8,
-                   NULL, true, NULL},
+                   NULL, true, false, NULL},
     [SET_TOP_K] = {"top-k", NULL, "N", "the N likeliest words, 0 = all", SETTING_NUMBER, 0, 1000, 1, 0, 20, NULL,
-                   true, "all"},
+                   true, false, "all"},
     [SET_MIN_P] = {"min-p", NULL, "X", "no words below X times the likeliest", SETTING_NUMBER, 0, 1, 0.01, 2, 0, NULL,
-                   true, NULL},
+                   true, false, NULL},
     [SET_REPEAT_PENALTY] = {"repeat-penalty", NULL, "X", "against words said lately, 1 = off", SETTING_NUMBER, 0.1,
-                            10, 0.05, 2, 1.1, NULL, true, NULL},
+                            10, 0.05, 2, 1.1, NULL, true, false, NULL},
     [SET_PRESENCE_PENALTY] = {"presence-penalty", NULL, "X", "against words said before, 0 = off", SETTING_NUMBER, -2,
-                              2, 0.1, 2, 0, NULL, true, NULL},
+                              2, 0.1, 2, 0, NULL, true, false, NULL},
     [SET_FREQUENCY_PENALTY] = {"frequency-penalty", NULL, "X", "against words said often, 0 = off", SETTING_NUMBER,
-                               -2, 2, 0.1, 2, 0, NULL, true, NULL},
+                               -2, 2, 0.1, 2, 0, NULL, true, false, NULL},
     [SET_MAX_TOKENS] = {"max-tokens", NULL, "N", "longest answer, 0 = the window's end", SETTING_NUMBER, 0, 1048576,
-                        64, 0, 0, NULL, true, "no limit"},
+                        64, 0, 0, NULL, true, false, "no limit"},
     [SET_THREADS] = {"threads", NULL, "N", "0 = one for each core", SETTING_NUMBER, 0, 512, 1, 0, 0, NULL, true,
-                     "one a core"},
+                     false, "one a core"},
     [SET_SYSTEM] = {"system", NULL, "TEXT", "system prompt, empty = none", SETTING_TEXT, .in_panel = true,
                     .blank = "the model's own"},
     [SET_SEED] = {"seed", NULL, "N", "the same numbers, the same answer; 0 = chance", SETTING_NUMBER, 0, SEED_MAX, 1,
-                  0, 0, NULL, false, NULL},
+                  0, 0, NULL, true, true, "chance"},
     [SET_CONTEXT] = {"context", NULL, "N", "window in tokens, 0 = 4096 or what the model has", SETTING_NUMBER, 0,
-                     1048576, 256, 0, 0, NULL, false, NULL},
+                     1048576, 256, 0, 0, NULL, false, false, NULL},
     [SET_KV] = {"kv", NULL, "f16|q8_0", "how the context is stored", SETTING_CHOICE, .choices = kv_choices},
     [SET_ATTN_WINDOW] = {"attn-window", NULL, "N", "attend to the first 4 and the last N tokens, 0 = all",
-                         SETTING_NUMBER, 0, 1048576, 256, 0, 0, NULL, false, NULL},
+                         SETTING_NUMBER, 0, 1048576, 256, 0, 0, NULL, false, false, NULL},
     [SET_NO_MMAP] = {"no-mmap", NULL, NULL, "read the model file instead of mapping it", .kind = SETTING_FLAG},
     [SET_NO_REPACK] = {"no-repack", NULL, NULL, "keep the file's layout in memory: slower, pages stay shared",
                        .kind = SETTING_FLAG},
@@ -117,13 +117,17 @@ static bool refuse(const struct setting *row, const char *text, char *err, size_
     return false;
 }
 
-/* The layer that counts for id, or -1. */
-static int layer_of(const struct settings *s, enum setting_id id)
+/* The layer that counts for id where none above `layer` does, or -1. */
+static int layer_from(const struct settings *s, enum setting_id id, int layer)
 {
-    int layer = N_LAYERS - 1;
     while (layer >= 0 && !s->value[layer][id].set)
         layer--;
     return layer;
+}
+
+static int layer_of(const struct settings *s, enum setting_id id)
+{
+    return layer_from(s, id, N_LAYERS - 1);
 }
 
 int settings_find(const char *name)
@@ -176,6 +180,25 @@ void settings_put_text(struct settings *s, enum setting_layer layer, enum settin
     free(s->value[layer][id].text);
     s->value[layer][id].text = mem_string(text);
     s->value[layer][id].set = true;
+}
+
+void settings_reset(struct settings *s, enum setting_id id)
+{
+    for (int layer = LAYER_CONFIG + 1; layer < N_LAYERS; layer++) {
+        free(s->value[layer][id].text);
+        s->value[layer][id].text = NULL;
+        s->value[layer][id].set = false;
+    }
+}
+
+bool settings_changed(const struct settings *s, enum setting_id id)
+{
+    int below = layer_from(s, id, LAYER_CONFIG);
+    const char *text = settings_text(s, id), *text_below = below < 0 ? NULL : s->value[below][id].text;
+    double number = below < 0 ? settings_table[id].initial : s->value[below][id].number;
+    if (settings_table[id].kind == SETTING_TEXT)
+        return text && text_below ? strcmp(text, text_below) != 0 : text != text_below;
+    return fabs(settings_number(s, id) - number) > 1e-6; /* the model's are floats */
 }
 
 void settings_free(struct settings *s)
@@ -238,6 +261,7 @@ static const struct {
 struct engine_sampling settings_sampling(const struct settings *s, const struct engine_sampling *base)
 {
     struct engine_sampling sampling = *base;
+    sampling.seed = (uint64_t)settings_number(s, SET_SEED);
     for (size_t i = 0; i < N_SAMPLING_FIELDS; i++) {
         void *field = (char *)&sampling + sampling_fields[i].offset;
         double number = settings_number(s, sampling_fields[i].id);
@@ -256,7 +280,8 @@ void settings_take_defaults(struct settings *s, const struct engine_sampling *sa
         double number = sampling_fields[i].whole ? *(const int *)field : *(const float *)field;
         settings_put_number(s, LAYER_MODEL, sampling_fields[i].id, number);
     }
-    settings_put_number(s, LAYER_MODEL, SET_THREADS, threads);
+    if (settings_number(s, SET_THREADS) <= 0 || !settings_changed(s, SET_THREADS)) /* else they are the person's */
+        settings_put_number(s, LAYER_MODEL, SET_THREADS, threads);
 }
 
 char *settings_database(const struct settings *s)

@@ -46,7 +46,8 @@ struct setting {
     int decimals;               /* digits after the point; 0 = whole numbers only */
     double initial;             /* where no layer has it */
     const char *const *choices; /* of SETTING_CHOICE, NULL-terminated; its number is the index */
-    bool in_panel;              /* can be changed while the program runs, and the store keeps it */
+    bool in_panel;              /* can be changed while the program runs */
+    bool for_now;               /* ... for this run only; the others the store keeps */
     const char *blank;          /* in the panel, in place of 0 or of no text; NULL = nothing special */
 };
 extern const struct setting settings_table[N_SETTINGS];
@@ -79,6 +80,11 @@ void settings_put_number(struct settings *s, enum setting_layer layer, enum sett
 /* NULL hides what lower layers have: as if nobody had set it. */
 void settings_put_text(struct settings *s, enum setting_layer layer, enum setting_id id, const char *text);
 void settings_free(struct settings *s);
+
+/* Takes back what was set above the model's file and the configuration: by the panel and the command line. */
+void settings_reset(struct settings *s, enum setting_id id);
+/* Whether that would change anything. */
+bool settings_changed(const struct settings *s, enum setting_id id);
 
 bool settings_has(const struct settings *s, enum setting_layer layer, enum setting_id id);
 double settings_number(const struct settings *s, enum setting_id id);

@@ -143,6 +143,18 @@ void command_set(struct ui *ui, size_t setting, double value)
     ui_emit(ui, UI_SET, 0, s->value, s->name);
 }
 
+void command_reset(struct ui *ui, size_t setting)
+{
+    ui_emit(ui, UI_RESET, 0, 0, ui->settings.v[setting].name);
+    ui_flash_format(ui, "%s has its default", ui->settings.v[setting].name);
+}
+
+void command_say_range(struct ui *ui, size_t setting)
+{
+    const struct setting *s = &ui->settings.v[setting];
+    ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
+}
+
 static void do_set(struct ui *ui, const char *argument)
 {
     size_t n = strcspn(argument, " =\n");
@@ -163,6 +175,10 @@ static void do_set(struct ui *ui, const char *argument)
         buf_free(&name);
         return;
     }
+    if (!strcmp(value, "default")) {
+        command_reset(ui, (size_t)i);
+        return;
+    }
     struct setting *s = &ui->settings.v[i];
     if (s->text) {
         free(s->text);
@@ -177,7 +193,7 @@ static void do_set(struct ui *ui, const char *argument)
     char *end;
     double number = strtod(value, &end);
     if (end == value || end[strspn(end, " \n")] || number != number) {
-        ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
+        command_say_range(ui, (size_t)i);
         return;
     }
     command_set(ui, (size_t)i, number);

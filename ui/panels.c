@@ -114,7 +114,8 @@ void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t
                                    .max = from->max,
                                    .step = from->step,
                                    .value = from->value,
-                                   .decimals = from->decimals};
+                                   .decimals = from->decimals,
+                                   .changed = from->changed};
         buf_free(&label);
     }
     if (s->selected >= n)
@@ -299,6 +300,10 @@ static bool settings_key(struct ui *ui, int key)
                     : key == KEYS_RIGHT || key == '+' || key == 'l' ? 1
                                                                     : 0;
     bool negative = key == '-' && setting->min < 0; /* a sign, then */
+    if (key == 'd' || key == KEYS_DELETE) {
+        command_reset(ui, s->selected);
+        return true;
+    }
     if (setting->text && key == KEYS_ENTER) {
         prompt_open(ui, PROMPT_TEXT, setting->text);
         ui->prompt.row = s->selected;
@@ -314,8 +319,10 @@ static bool settings_key(struct ui *ui, int key)
             value[0] = (char)key, value[1] = 0;
         prompt_open(ui, PROMPT_VALUE, value);
         ui->prompt.row = s->selected;
+    } else if (key > ' ' && key < 0x110000) {
+        command_say_range(ui, s->selected);
     } else {
-        return key > ' ' && key < 0x110000;
+        return false;
     }
     return true;
 }
@@ -433,11 +440,13 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
 static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *caret_y, int *caret_x)
 {
     const struct setting *s = &ui->settings.v[i];
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", s->name, s->changed ? " *" : "");
     bool selected = i == ui->settings.selected && ui->focus == FOCUS_SETTINGS;
     char value[128];
     if (s->text) {
         char *clean = text_clean_string(s->text, strlen(s->text), true);
-        text_ellipsis(*clean || !s->blank ? clean : s->blank, width - text_width(s->name, strlen(s->name)) - 2, value,
+        text_ellipsis(*clean || !s->blank ? clean : s->blank, width - text_width(name, strlen(name)) - 2, value,
                       sizeof value);
         free(clean);
     } else if (s->blank && s->value == 0) {
@@ -445,15 +454,19 @@ static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *
     } else {
         format_value(s, value, sizeof value);
     }
-    draw_row(y, x, width, s->name, value, selected ? STYLE_REVERSE : 0);
+    draw_row(y, x, width, name, value, selected ? STYLE_REVERSE : s->changed ? STYLE_BOLD : 0);
     if (selected) {
         *caret_y = y;
         *caret_x = x;
     }
     if (selected && ui->prompt.kind == PROMPT_VALUE && ui->prompt.row == i) {
         screen_fill(y, x, width, " ", 0);
-        screen_text(y, x, width, s->name, strlen(s->name), STYLE_BOLD);
-        draw_prompt(ui, y, x + width - 10, 10, "", caret_y, caret_x);
+        screen_text(y, x, width, name, strlen(name), STYLE_BOLD);
+        /* Its last digit stays where it was; the caret is right of that. */
+        int typed = text_width(draft_text(&ui->prompt.draft), ui->prompt.draft.text.n);
+        int room = width - text_width(name, strlen(name)) - 1;
+        typed = typed < room ? typed : room;
+        draw_prompt(ui, y, x + width - typed, typed + 1, "", caret_y, caret_x);
     }
 }
 
@@ -468,9 +481,9 @@ static void draw_settings(struct ui *ui, int y, int x, int height, int width, in
     if (s->selected >= s->n || height < 4)
         return;
     const struct setting *selected = &s->v[s->selected];
-    char range[96] = "Enter to edit";
+    char range[96] = "Enter to edit, d default (* = changed)";
     if (!selected->text)
-        snprintf(range, sizeof range, "%.*f … %.*f   ←/→ change, or type", selected->decimals, selected->min,
+        snprintf(range, sizeof range, "%.*f … %.*f  ←/→, type, d default", selected->decimals, selected->min,
                  selected->decimals, selected->max);
     draw_hint(y + height - 2, x, width, selected->help);
     draw_hint(y + height - 1, x, width, range);

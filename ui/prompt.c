@@ -136,8 +136,12 @@ static void take_value(struct ui *ui)
     char *end;
     const char *text = draft_text(&ui->prompt.draft);
     double value = strtod(text, &end);
-    if (end != text && value == value && ui->prompt.row < ui->settings.n)
+    if (ui->prompt.row >= ui->settings.n)
+        return;
+    if (end != text && !end[strspn(end, " ")] && value == value)
         command_set(ui, ui->prompt.row, value);
+    else if (*text)
+        command_say_range(ui, ui->prompt.row);
 }
 
 static void take_text(struct ui *ui)
@@ -197,6 +201,11 @@ void prompt_key(struct ui *ui, int key)
         return;
     if (p->kind == PROMPT_FILTER && (action == ACTION_UP || action == ACTION_DOWN)) {
         panel_key(ui, action == ACTION_UP ? KEYS_UP : KEYS_DOWN);
+        return;
+    }
+    if (p->kind == PROMPT_VALUE && key > ' ' && key < 0x110000 && (key > '~' || !strchr("0123456789.-+eE", key)) &&
+        action == ACTION_NONE && p->row < ui->settings.n) {
+        command_say_range(ui, p->row);
         return;
     }
     if (action == ACTION_SEND) {

@@ -75,6 +75,7 @@ struct setting {
     char *label;              /* "system: ", where its text is edited */
     double min, max, step, value;
     int decimals;
+    bool changed; /* differs from its default */
 };
 
 struct settings {
@@ -162,6 +163,8 @@ void command_complete(struct ui *ui, int direction);
 void command_listed(struct ui *ui);          /* the list of conversations has come */
 bool command_close_innermost(struct ui *ui); /* false: nothing was open */
 void command_set(struct ui *ui, size_t setting, double value);
+void command_reset(struct ui *ui, size_t setting);     /* to its default */
+void command_say_range(struct ui *ui, size_t setting); /* of a number */
 
 /* The completions of the draft as it is; returns how many. */
 struct completion {

@@ -51,6 +51,7 @@ enum ui_event_type {
     UI_RENAME,      /* id, text (id 0 = the one shown) */
     UI_DELETE,      /* id; confirmed (0 = the one shown) */
     UI_SET,         /* text: name of a setting; value */
+    UI_RESET,       /* text: name of a setting that is to have its default again */
     UI_SET_TEXT,    /* text: name of a setting, '\0', value as text */
     UI_SEARCH,      /* text: in all conversations */
     UI_MODEL,       /* text: a file to load */
@@ -115,6 +116,7 @@ struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys
     double value;
     const char *text;  /* non-NULL: a text setting (system prompt); min..value unused */
     const char *blank; /* shown in place of the number 0, or of no text: "no limit"; NULL = nothing special */
+    bool changed;      /* it is not what it would be by default: marked */
 };
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 

@@ -344,6 +344,15 @@ class Conversations(unittest.TestCase):
         self.ask(t, "/set temp 0.2")
         self.wait_rows(kept % "temperature", [("0.2",)])
         t.wait("temp 0.20", 20)
+        self.ask(t, "/set temperature default")
+        self.wait_rows(kept % "temperature", [])
+        t.wait("temp 0.70", 20)
+        self.ask(t, "/set seed 7")
+        self.ask(t, "/set context 512")
+        t.wait("context is set at the start: --context", 5)
+        t.key("f3")
+        t.wait(lambda s: re.search(r"seed \* +7", s) and re.search(r"max-tokens \* +8", s), 5)
+        self.assertEqual(self.rows(kept % "seed"), [], "a seed is for this run")
 
     # ---- lines ----
 

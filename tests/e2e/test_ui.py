@@ -499,6 +499,22 @@ class Panels(UiTest):
         t.wait_event("SET_TEXT 0 0.00 system|\n")
         self.assertRegex(t.text(), r"system +the model's own")
 
+    def test_a_number_wants_digits_and_can_have_its_default_again(self):
+        t = self.start(120, 24)
+        t.keys("\x14x")
+        self.assertIn("temperature takes a number from 0.00 to 2.00", t.lines()[23])
+        t.keys("1.25")
+        self.assertRegex(t.text(), r"temperature +1\.25 *\n", "the digits stand where the value's stood")
+        column = t.lines()[t.row_of("temperature")].rindex("5")
+        t.keys("a\r")
+        t.wait_event("SET 0 1.25 temperature|")
+        self.assertEqual(t.lines()[t.row_of("temperature")].rindex("5"), column)
+        t.keys("d")
+        t.wait_event("RESET 0 0.00 temperature|")
+        t.keys("\x1b")
+        t.keys("/set top-p default\r")
+        t.wait_event("RESET 0 0.00 top-p|")
+
     def test_beside_the_transcript_where_there_is_room(self):
         t = self.start(120, 30)
         self.answered(t)

@@ -56,10 +56,11 @@ static void set_activity(enum ui_activity activity)
 static void set_settings(void)
 {
     const struct ui_setting settings[] = {
-        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL, NULL},
-        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL, NULL},
-        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL, NULL},
-        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful.", "the model's own"},
+        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL, NULL,
+         status.temperature < 0.7 || status.temperature > 0.7},
+        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL, NULL, false},
+        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL, "all", false},
+        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful.", "the model's own", false},
     };
     ui_set_settings(ui, settings, sizeof settings / sizeof *settings);
 }
@@ -129,9 +130,9 @@ static void open_conversation(int64_t id)
 
 static void take(const struct ui_event *e)
 {
-    static const char *const names[] = {"SEND", "DRAFT",    "STOP",   "REGENERATE", "ALTERNATIVE",
-                                        "NEW",  "LIST",     "OPEN",   "RENAME",     "DELETE",
-                                        "SET",  "SET_TEXT", "SEARCH", "MODEL",      "QUIT"};
+    static const char *const names[] = {"SEND",     "DRAFT",  "STOP",   "REGENERATE", "ALTERNATIVE", "NEW",
+                                        "LIST",     "OPEN",   "RENAME", "DELETE",     "SET",         "RESET",
+                                        "SET_TEXT", "SEARCH", "MODEL",  "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
