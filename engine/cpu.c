@@ -1,6 +1,7 @@
 /*
- * cpu.c - see cpu.h. Sources: Intel SDM vol. 2 (cpuid leaf 1 and 7), Linux Documentation/ABI/stable/sysfs-devices-system-cpu,
- * Documentation/admin-guide/cgroup-v2.rst (cpu.max) and cgroup-v1 (cpu.cfs_quota_us).
+ * cpu.c - see cpu.h. Sources: Intel SDM vol. 2 (cpuid leaf 1 and 7), Linux
+ * Documentation/ABI/stable/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v2.rst (cpu.max) and cgroup-v1
+ * (cpu.cfs_quota_us).
  */
 #include "cpu.h"
 
@@ -180,8 +181,8 @@ static int list_cores(const char *root, const bool *allowed, int n_cpus, int *co
     return n;
 }
 
-/* Of a hybrid CPU only the cores within a fifth of the strongest: at a barrier all wait for the slowest. Efficiency cores
- * of Intel's 12th to 14th generation run at about three quarters of the performance cores' clock. */
+/* Of a hybrid CPU only the cores within a fifth of the strongest: at a barrier all wait for the slowest. Efficiency
+ * cores of Intel's 12th to 14th generation run at about three quarters of the performance cores' clock. */
 static int strong_cores(const char *root, const int *cores, int n)
 {
     long best = 0;
@@ -217,8 +218,8 @@ static double quota_v1(const char *dir)
     return quota / period;
 }
 
-/* The smallest quota, in CPUs, of the group at `path` below the hierarchy's directory and of all groups above it; 0 = none. In a
- * container the path may not exist there, but the directory itself is then the container's group. */
+/* The smallest quota, in CPUs, of the group at `path` below the hierarchy's directory and of all groups above it; 0
+ * where there is none. In a container the path may not exist there, but the directory itself is then the container's group. */
 static double group_quota(const char *root, const char *hierarchy, const char *path, double (*quota)(const char *dir))
 {
     char dir[PATH_BYTES - 64];

@@ -22,8 +22,9 @@ const char *cpu_choose(char *err, size_t cap);
  * cores of a hybrid CPU. At least 1. */
 int cpu_cores(void);
 
-/* The same for a process that may run on those of CPUs 0 to n_cpus - 1 for which `allowed` is true, on a machine whose files are
- * below root: sys/devices/system/cpu, sys/fs/cgroup, proc/self/cgroup. What a file that is missing would say does not count. */
+/* The same for a process that may run on those of CPUs 0 to n_cpus - 1 for which `allowed` is true, on a machine
+ * whose files are below root: sys/devices/system/cpu, sys/fs/cgroup, proc/self/cgroup. What a file that is missing
+ * would say does not count. */
 int cpu_cores_below(const char *root, const bool *allowed, int n_cpus);
 
 #endif

@@ -63,8 +63,8 @@ struct engine_model_info { /* strings belong to the model */
 };
 const struct engine_model_info *engine_model_info(const engine_model *model);
 
-/* How many tensors and bytes of the file each weight format has, most bytes first; returns the formats' number, of which
- * at most cap are written to out. */
+/* How many tensors and bytes of the file each weight format has, most bytes first; returns the formats' number, of
+ * which at most cap are written to out. */
 struct engine_format_use {
     const char *name;
     int tensors;
@@ -94,8 +94,9 @@ void engine_tokenize(const engine_model *model, const char *text, size_t len, bo
 const char *engine_token_bytes(const engine_model *model, int32_t id, bool special, size_t *len);
 bool engine_token_is_end(const engine_model *model, int32_t id);
 
-/* One text, token by token. Holds back the start of a UTF-8 sequence until its last byte comes; invalid bytes become U+FFFD.
- * Where SentencePiece puts a space in front of every text, the one the first token begins with is no part of the text. */
+/* One text, token by token. Holds back the start of a UTF-8 sequence until its last byte comes; invalid bytes become
+ * U+FFFD. Where SentencePiece puts a space in front of every text, the one the first token begins with is no part of
+ * the text. */
 struct engine_stream {
     unsigned char held[4];
     int n_held;
@@ -105,8 +106,8 @@ struct engine_stream {
  * suffices) and returns its length, 0 while a sequence is unfinished. */
 #define ENGINE_PIECE_MAX 4096
 size_t engine_stream_push(struct engine_stream *stream, const engine_model *model, int32_t id, char *out, size_t cap);
-/* The text ends here: writes U+FFFD for what is still held, NUL-terminated, into out (cap >= 4) and returns its length, 0 where
- * nothing is. The stream is then ready for another text. */
+/* The text ends here: writes U+FFFD for what is still held, NUL-terminated, into out (cap >= 4) and returns its
+ * length, 0 where nothing is. The stream is then ready for another text. */
 size_t engine_stream_end(struct engine_stream *stream, char *out, size_t cap);
 
 /* ---- chat ----------------------------------------------------------------------------------------------- */
@@ -151,8 +152,8 @@ int engine_session_threads(const engine_session *session);
 /* 0 = default; between evaluations. Where there is no memory for them the old threads go on. */
 void engine_session_set_threads(engine_session *session, int threads);
 
-/* Any thread, async-signal-safe: evaluation returns ENGINE_CANCELLED within a few milliseconds for as long as the flag
- * is set. The caller clears it. */
+/* Any thread, async-signal-safe: evaluation returns ENGINE_CANCELLED within a few milliseconds for as long as the
+ * flag is set. The caller clears it. */
 void engine_session_cancel(engine_session *session, bool cancel);
 
 /* Makes the context equal to ids: keeps the longest common prefix with what the cache holds, evaluates the rest in
@@ -181,8 +182,8 @@ struct engine_sampling {                       /* read afresh for every token */
 struct engine_sampling engine_default_sampling(const engine_model *model);
 void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from the operating system */
 
-/* Lookup decoding: where the context repeats itself, several tokens are evaluated at once on a guess. On by default. What is
- * sampled is bit for bit the same without; only the time differs. */
+/* Lookup decoding: where the context repeats itself, several tokens are evaluated at once on a guess. On by default.
+ * What is sampled is bit for bit the same without; only the time differs. */
 void engine_session_set_lookup(engine_session *session, bool lookup);
 
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and
@@ -196,9 +197,10 @@ void engine_session_truncate(engine_session *session, size_t n);
 /* The tokens of the context, owned by the session, valid until its next call. */
 const int32_t *engine_session_tokens(const engine_session *session, size_t *n);
 
-/* Writes the context and its KV cache to a file, readable by its owner only; an older file of that name is replaced when all is
- * written. restore makes the context what was saved, for the same model, KV type, attention window and layout, and refuses a file
- * that differs in any of these or in a bit of its content: false and err, and the context is then empty. */
+/* Writes the context and its KV cache to a file, readable by its owner only; an older file of that name is replaced
+ * when all is written. restore makes the context what was saved, for the same model, KV type, attention window and
+ * layout, and refuses a file that differs in any of these or in a bit of its content: false and err, and the context
+ * is then empty. */
 bool engine_session_save(const engine_session *session, const char *path, char *err, size_t cap);
 bool engine_session_restore(engine_session *session, const char *path, char *err, size_t cap);
 

@@ -28,8 +28,8 @@ struct gguf {
 /* Bytewise order, shorter first where one is the start of the other. */
 int gguf_string_compare(struct gguf_string a, struct gguf_string b);
 
-/* Parses one of g->parts (data, size, path set): appends its tensors to g, and its values where it is the first; those of
- * later parts only have to be well formed. */
+/* Parses one of g->parts (data, size, path set): appends its tensors to g, and its values where it is the first;
+ * those of later parts only have to be well formed. */
 bool gguf_parse_part(struct gguf *g, struct gguf_part *part, char *err, size_t cap);
 
 /* Sorts by_key and by_name anew, refuses duplicates. */

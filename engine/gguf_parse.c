@@ -1,8 +1,8 @@
 /*
  * gguf_parse.c - the header of one GGUF file: every field is checked here, before anything is made of it.
  *
- * A reader walks the bytes once; whatever it hands out lies inside the file. Counts are compared with what the remaining
- * bytes could hold at best, so that memory stays a small multiple of the header whatever a file claims.
+ * A reader walks the bytes once; whatever it hands out lies inside the file. Counts are compared with what the
+ * remaining bytes could hold at best, so that memory stays a small multiple of the header whatever a file claims.
  */
 #include "gguf_impl.h"
 #include "quant.h"

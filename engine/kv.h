@@ -1,9 +1,10 @@
 /*
- * kv.h - the KV cache: keys and values of every position evaluated, per layer and head in tiles of VECTOR_TILE positions.
+ * kv.h - the KV cache: keys and values of every position evaluated, per layer and head in tiles of VECTOR_TILE
+ * positions.
  *
- * Tiles lie at absolute positions (position p is in tile p / VECTOR_TILE), so attention adds in the same order whatever was
- * evaluated together. Memory is mapped for the whole window and costs nothing before it is written. With an attention
- * window the cache is a ring of tiles: the first tile is kept, the others are overwritten by later ones.
+ * Tiles lie at absolute positions (position p is in tile p / VECTOR_TILE), so attention adds in the same order
+ * whatever was evaluated together. Memory is mapped for the whole window and costs nothing before it is written. With
+ * an attention window the cache is a ring of tiles: the first tile is kept, the others are overwritten by later ones.
  */
 #ifndef KV_H
 #define KV_H
@@ -48,7 +49,8 @@ void kv_store(const struct kv *kv, const struct vector_kernels *vector, int laye
 void kv_widen(const struct kv *kv, const struct vector_kernels *vector, int layer, int head, int tile, float *k,
               float *v);
 
-/* Whether attention at position n can still see all it needs when positions up to `high` (exclusive) have been written. */
+/* Whether attention at position n can still see all it needs when positions up to `high` (exclusive) have been
+ * written. */
 bool kv_holds(const struct kv *kv, int n, int high);
 
 /* What a query at `position` sees of a tile. */

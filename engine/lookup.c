@@ -1,8 +1,9 @@
 /*
  * lookup.c - see lookup.h.
  *
- * The index is that of a compressor: a table by the hash of N_GRAM tokens leads to the latest place where they end, and from each
- * place a chain leads to the one before. Tokens are added and forgotten at the end only, so forgetting undoes adding exactly.
+ * The index is that of a compressor: a table by the hash of N_GRAM tokens leads to the latest place where they end,
+ * and from each place a chain leads to the one before. Tokens are added and forgotten at the end only, so forgetting
+ * undoes adding exactly.
  */
 #include "lookup.h"
 

@@ -1,10 +1,11 @@
 /*
- * lookup.h - drafts for lookup decoding: what followed the last words of the context when they stood there before, and whether
- * it pays to evaluate it along with the next token.
+ * lookup.h - drafts for lookup decoding: what followed the last words of the context when they stood there before,
+ * and whether it pays to evaluate it along with the next token.
  *
- * Drafts are guesses: the session evaluates them in one batch and keeps what its sampler says anyway, so nothing here can change
- * an answer, only its speed. Whether guesses are good is learned from every token, drafted or not; what a batch costs is learned
- * from the times measured. What drafts may lose is bounded by a budget (see lookup.c), whatever the estimates say.
+ * Drafts are guesses: the session evaluates them in one batch and keeps what its sampler says anyway, so nothing here
+ * can change an answer, only its speed. Whether guesses are good is learned from every token, drafted or not; what a
+ * batch costs is learned from the times measured. What drafts may lose is bounded by a budget (see lookup.c),
+ * whatever the estimates say.
  *
  * Belongs to its session's thread.
  */
@@ -28,8 +29,8 @@ void lookup_truncate(struct lookup *l, size_t n);
 /* Learns the tokens of the context, of n tokens, beyond those it knows; they are not judged. */
 void lookup_follow(struct lookup *l, const int32_t *context, size_t n);
 
-/* What will probably follow the context, at most `most` tokens and none that ends the text: the number that pays, which may
- * be 0. */
+/* What will probably follow the context, at most `most` tokens and none that ends the text: the number that pays,
+ * which may be 0. */
 int lookup_draft(struct lookup *l, int most, bool (*ends)(const void *ctx, int32_t id), const void *ctx,
                  int32_t draft[static LOOKUP_MAX]);
 

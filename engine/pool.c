@@ -1,10 +1,10 @@
 /*
  * pool.c - see pool.h.
  *
- * Two words are waited for: `run` (a new run begins) and `round` (a barrier opens). A waiter spins for a bounded time, because a
- * token of a small model has some 150 barriers a few microseconds apart and waking from a futex costs ten times that;
- * then it sleeps, because the core may belong to somebody else. Where there are more members than cores spinning only keeps
- * the awaited member from running, so there the waiter yields instead.
+ * Two words are waited for: `run` (a new run begins) and `round` (a barrier opens). A waiter spins for a bounded
+ * time, because a token of a small model has some 150 barriers a few microseconds apart and waking from a futex costs
+ * ten times that; then it sleeps, because the core may belong to somebody else. Where there are more members than
+ * cores spinning only keeps the awaited member from running, so there the waiter yields instead.
  */
 #include "pool.h"
 
@@ -27,7 +27,8 @@
 #endif
 
 /* Bounds of the time spun for. It is halved when spinning was in vain, because then somebody else wants the cores and
- * would only be kept from finishing, and doubled when it was not. The upper one is longer than the pause between tokens. */
+ * would only be kept from finishing, and doubled when it was not. The upper one is longer than the pause between
+ * tokens. */
 #define SPIN_MAX_NS 100000
 #define SPIN_MIN_NS 2000
 #define SPIN_BATCH 64 /* looks at the word between two looks at the clock */

@@ -1,10 +1,10 @@
 /*
  * pool.h - a team of threads that run one function together, with barriers inside it.
  *
- * The calling thread is member 0 and works too. Between runs the others spin briefly, then sleep (futex, or a condition
- * variable where there is none), so an idle pool uses no CPU. The pool's threads block all signals but the five faults
- * (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT): those stay deliverable, because whoever drew on the terminal has a handler that
- * gives it back before the end.
+ * The calling thread is member 0 and works too. Between runs the others spin briefly, then sleep (futex, or a
+ * condition variable where there is none), so an idle pool uses no CPU. The pool's threads block all signals but the
+ * five faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT): those stay deliverable, because whoever drew on the
+ * terminal has a handler that gives it back before the end.
  */
 #ifndef POOL_H
 #define POOL_H

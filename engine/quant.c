@@ -98,8 +98,8 @@ static void nibbles32(const uint8_t *qs, uint8_t *code)
     field(qs, 4, 15, code + 16, 16);
 }
 
-/* Bit j of the 32 at qh is bit 4 of code j. A byte is copied to 8, each keeps its own bit, and adding 0x7f carries it to
- * the top (little-endian). */
+/* Bit j of the 32 at qh is bit 4 of code j. A byte is copied to 8, each keeps its own bit, and adding 0x7f carries it
+ * to the top (little-endian). */
 static void fifth_bits32(const uint8_t *qh, uint8_t *code)
 {
     for (int i = 0; i < 4; i++) {

@@ -2,8 +2,9 @@
  * quant.h - the weight formats of GGUF files: one table, and each format's exact meaning as scalar code.
  *
  * Names, ids and layouts are those of ggml (ggml.h, ggml-common.h): a row of `cols` weights is cols / block blocks of
- * `bytes` bytes. What a block means is defined by its decode function: codes of a few bits, and for every `sub` of them
- * a scale and perhaps a minimum. dequantize is made from it, and so is the scalar kernel that all others must equal.
+ * `bytes` bytes. What a block means is defined by its decode function: codes of a few bits, and for every `sub` of
+ * them a scale and perhaps a minimum. dequantize is made from it, and so is the scalar kernel that all others must
+ * equal.
  */
 #ifndef QUANT_H
 #define QUANT_H

@@ -1,9 +1,10 @@
 /*
  * session_file.c - a session's context and KV cache on disk.
  *
- * struct head, then the token ids (int32), then of every layer and head the K tiles and the V tiles that hold something, then the
- * checksum of all before it (uint64). Numbers are those of this machine: a file is refused where they read differently.
- * Nothing is allocated from what a file says: its head must be the very one this session would write for that many tokens.
+ * struct head, then the token ids (int32), then of every layer and head the K tiles and the V tiles that hold
+ * something, then the checksum of all before it (uint64). Numbers are those of this machine: a file is refused where
+ * they read differently. Nothing is allocated from what a file says: its head must be the very one this session would
+ * write for that many tokens.
  */
 #include "session.h"
 
@@ -35,8 +36,8 @@ struct stream { /* one file, read or written in order */
     bool ok;
 };
 
-/* n is a multiple of 4, as all parts of the file are, so that the sum does not depend on the pieces it is read in. Multiplying
- * and folding is a bijection of the hash: any one wrong word gives another sum. */
+/* n is a multiple of 4, as all parts of the file are, so that the sum does not depend on the pieces it is read in.
+ * Multiplying and folding is a bijection of the hash: any one wrong word gives another sum. */
 static uint64_t hash_words(uint64_t h, const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i += 4) {

@@ -1,8 +1,9 @@
 /*
  * template.h - chat templates: a list of (role, text) becomes the model's prompt.
  *
- * The file's Jinja text is recognised, never executed: one table of known formats (ChatML, Llama 3, ...), each the pieces of
- * text around a message. Control tokens come from the table only; a person's text is always encoded as text.
+ * The file's Jinja text is recognised, never executed: one table of known formats (ChatML, Llama 3, ...), each the
+ * pieces of text around a message. Control tokens come from the table only; a person's text is always encoded as
+ * text.
  */
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
@@ -11,8 +12,8 @@
 
 struct chat_template;
 
-/* Recognises tokenizer.chat_template of g. A file without one, or with one unknown, whose vocabulary has <|im_start|> is
- * taken as ChatML; otherwise a plain "User: / Assistant:" transcript. Never fails. */
+/* Recognises tokenizer.chat_template of g. A file without one, or with one unknown, whose vocabulary has <|im_start|>
+ * is taken as ChatML; otherwise a plain "User: / Assistant:" transcript. Never fails. */
 struct chat_template *template_open(const struct gguf *g, const struct tokenizer *t);
 void template_close(struct chat_template *c);
 

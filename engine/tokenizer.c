@@ -12,8 +12,8 @@
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
 
-/* The tokens that end an answer, by name: a file's own keys do not list them all. llama.cpp (llama-vocab.cpp) collects the
- * same. Those that a text could contain count only where the file does not call them ordinary. */
+/* The tokens that end an answer, by name: a file's own keys do not list them all. llama.cpp (llama-vocab.cpp)
+ * collects the same. Those that a text could contain count only where the file does not call them ordinary. */
 static const struct {
     const char *name;
     bool unmistakable;

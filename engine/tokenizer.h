@@ -4,7 +4,8 @@
  * Byte-level BPE (pre-tokenizers "qwen2", "smollm", "llama-bpe", "gpt-2") and SentencePiece ("llama"), from the
  * tokenizer.ggml.* keys of a GGUF file. Immutable once open; any thread may use it.
  *
- * Text is text: only tokenizer_encode with parse_special ever gives a control or user-defined token, whatever is spelled out.
+ * Text is text: only tokenizer_encode with parse_special ever gives a control or user-defined token, whatever is
+ * spelled out.
  */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
@@ -39,8 +40,8 @@ bool tokenizer_prefixes_space(const struct tokenizer *t);
 /* The control or user-defined token that text (len > 0 bytes) begins with, the longest of several, or -1. */
 int32_t tokenizer_special_at(const struct tokenizer *t, const char *text, size_t len);
 
-/* tokenizer_encode without parse_special, for text that comes right after other text of the same prompt: SentencePiece
- * puts its leading space only at the start and after a control token. */
+/* tokenizer_encode without parse_special, for text that comes right after other text of the same prompt:
+ * SentencePiece puts its leading space only at the start and after a control token. */
 void tokenizer_encode_more(const struct tokenizer *t, const char *text, size_t len, struct engine_tokens *out);
 
 #endif

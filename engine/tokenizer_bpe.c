@@ -1,4 +1,5 @@
-/* tokenizer_bpe.c - byte-level BPE: a word is its bytes, joined by the merges of the file in the order of their ranks. */
+/* tokenizer_bpe.c - byte-level BPE: a word is its bytes, joined by the merges of the file in the order of their
+ * ranks. */
 #include "tokenizer_impl.h"
 #include "utf8.h"
 #include "xalloc.h"

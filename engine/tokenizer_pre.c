@@ -1,5 +1,6 @@
 /*
- * tokenizer_pre.c - text -> words, as the regular expression of each tokenizer cuts it, without a regular expression engine.
+ * tokenizer_pre.c - text -> words, as the regular expression of each tokenizer cuts it, without a regular expression
+ * engine.
  *
  * The expressions (Hugging Face tokenizer.json of the models named; OpenAI's encoder.py for gpt-2):
  *

@@ -13,8 +13,8 @@ static bool prints_itself(int byte)
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-/* GPT-2's bytes_to_unicode (encoder.py of the original): printable Latin-1 stands for itself, the other bytes for the code
- * points from U+0100 on, in order. */
+/* GPT-2's bytes_to_unicode (encoder.py of the original): printable Latin-1 stands for itself, the other bytes for the
+ * code points from U+0100 on, in order. */
 static void build_alphabet(struct tokenizer *t)
 {
     for (int byte = 0, next = 0x100; byte < 256; byte++)
@@ -106,7 +106,8 @@ int32_t vocab_find(const struct tokenizer *t, const char *bytes, size_t n, unsig
     return vocab_find_hashed(t, hash_bytes(t->seed, bytes, n), bytes, n, types);
 }
 
-/* Where two tokens have the same bytes and type the first one counts, and the table stays free of long chains of equals. */
+/* Where two tokens have the same bytes and type the first one counts, and the table stays free of long chains of
+ * equals. */
 static void insert(struct tokenizer *t, int32_t id, uint64_t h)
 {
     const char *bytes = t->bytes + t->offset[id];

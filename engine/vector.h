@@ -1,9 +1,11 @@
 /*
- * vector.h - everything of the forward pass that is not a weight matrix: norms, rope, SiLU, attention over the KV cache.
+ * vector.h - everything of the forward pass that is not a weight matrix: norms, rope, SiLU, attention over the KV
+ * cache.
  *
- * One source, vector_body.h, is compiled once per instruction set. Within a set the order and rounding of every addition is
- * fixed: it depends on the shapes of the model only, never on how many tokens are evaluated together or which thread does
- * it. exp is accurate to 2 units in the last place (0 below -87.3); half floats are rounded to nearest even and saturate.
+ * One source, vector_body.h, is compiled once per instruction set. Within a set the order and rounding of every
+ * addition is fixed: it depends on the shapes of the model only, never on how many tokens are evaluated together or
+ * which thread does it. exp is accurate to 2 units in the last place (0 below -87.3); half floats are rounded to
+ * nearest even and saturate.
  *
  * The KV cache is made of tiles of VECTOR_TILE consecutive positions of one layer and head. Half floats:
  *   K tile  [VECTOR_TILE / VECTOR_GROUP][head_dim][VECTOR_GROUP]: the lanes of a vector are positions, so that scores
@@ -29,8 +31,8 @@ struct vector_span {
     int sinks, from, to;
 };
 
-/* The state of a query's softmax over the tiles seen so far: head_dim weighted sums of V, then `top`, the largest score
- * rounded up to an integer, and the sum of the weights 2^(score - top). */
+/* The state of a query's softmax over the tiles seen so far: head_dim weighted sums of V, then `top`, the largest
+ * score rounded up to an integer, and the sum of the weights 2^(score - top). */
 #define VECTOR_STATE(head_dim) ((size_t)(head_dim) + VECTOR_GROUP)
 
 struct vector_attend {
@@ -57,8 +59,8 @@ struct vector_kernels {
     /* A tile in 8 bits -> the same tile in floats. */
     void (*widen_k8)(const unsigned char *tile, float *out, int head_dim);
     void (*widen_v8)(const unsigned char *tile, float *out, int head_dim);
-    /* For every query, in this order: scores of the tile, their top, weights 2^(score - top), the weighted sum of V; then
-     * that merged with the state before it. */
+    /* For every query, in this order: scores of the tile, their top, weights 2^(score - top), the weighted sum of V;
+     * then that merged with the state before it. */
     void (*attend)(const struct vector_attend *a);
     void (*attend_wide)(const struct vector_attend *a); /* the same result from tiles widened to floats */
     /* The state of earlier tiles with that of later ones. */

@@ -1,10 +1,10 @@
 /*
- * vector_body.h - the body of vector_*.c. Before it: LANES, vf and vi (vectors of LANES floats and int32), QUERIES (queries
- * multiplied at once), v_fma, v_max, v_upper (lanes n and up moved to lane 0 and up, n half of what is left), v_from_half,
- * v_to_half, KERNELS and KERNELS_NAME.
+ * vector_body.h - the body of vector_*.c. Before it: LANES, vf and vi (vectors of LANES floats and int32), QUERIES
+ * (queries multiplied at once), v_fma, v_max, v_upper (lanes n and up moved to lane 0 and up, n half of what is
+ * left), v_from_half, v_to_half, KERNELS and KERNELS_NAME.
  *
- * A tail shorter than a vector is padded and done as a whole one, so an element's result does not depend on where in an
- * array it lies.
+ * A tail shorter than a vector is padded and done as a whole one, so an element's result does not depend on where in
+ * an array it lies.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -66,8 +66,8 @@ INLINE float max_lanes(vf v)
     return v[0];
 }
 
-/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with ln 2 in two parts (Cody and Waite) and the Taylor polynomial of degree 7, whose
- * remainder there is below 1e-8. 0 below the smallest normal result, and capped at exp(88). */
+/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with ln 2 in two parts (Cody and Waite) and the Taylor polynomial of degree
+ * 7, whose remainder there is below 1e-8. 0 below the smallest normal result, and capped at exp(88). */
 INLINE vf v_exp(vf x)
 {
     vi tiny = x < -87.3f;
@@ -88,7 +88,8 @@ INLINE vf v_exp(vf x)
     return (vf)((vi)(p * (vf)power) & ~tiny);
 }
 
-/* 2^x for x <= 0: 2^n times the Taylor polynomial of 2^f, |f| <= 1/2, of degree 7 (remainder below 6e-9); 0 below 2^-126. */
+/* 2^x for x <= 0: 2^n times the Taylor polynomial of 2^f, |f| <= 1/2, of degree 7 (remainder below 6e-9); 0 below
+ * 2^-126. */
 INLINE vf v_exp2(vf x)
 {
     vi tiny = x < -126.0f;
@@ -263,7 +264,8 @@ INLINE vf load_tile(const void *tile, size_t i, bool wide)
     return wide ? v_load((const float *)tile + i) : v_from_half((const uint16_t *)tile + i);
 }
 
-/* One step of fetching a tile of half floats into the cache while another is worked on: step 0..steps - 1, each as many bytes. */
+/* One step of fetching a tile of half floats into the cache while another is worked on: step 0..steps - 1, each as
+ * many bytes. */
 INLINE void fetch_step(const void *tile, int step, size_t bytes)
 {
     const char *p = (const char *)tile + (size_t)step * bytes;
@@ -271,7 +273,8 @@ INLINE void fetch_step(const void *tile, int step, size_t bytes)
         __builtin_prefetch(p + i);
 }
 
-/* Scores of `nq` queries (a constant where inlined) against the tile: each the sum over d, ascending, in one accumulator. */
+/* Scores of `nq` queries (a constant where inlined) against the tile: each the sum over d, ascending, in one
+ * accumulator. */
 INLINE void scores(const struct vector_attend *a, int first, const int nq, int n_positions, float (*out)[VECTOR_TILE],
                    const bool wide)
 {
@@ -305,8 +308,9 @@ INLINE void scores(const struct vector_attend *a, int first, const int nq, int n
     }
 }
 
-/* Scores (logarithms to base 2) become weights 2^(score - top), top being the largest rounded up to an integer: states with
- * different tops are then brought to a common one by an exact power of two. What the query does not see weighs 0. */
+/* Scores (logarithms to base 2) become weights 2^(score - top), top being the largest rounded up to an integer:
+ * states with different tops are then brought to a common one by an exact power of two. What the query does not see
+ * weighs 0. */
 INLINE void softmax(float *s, const struct vector_span *see, float *top_out, float *sum_out)
 {
     if (see && (see->from > see->sinks || see->to < VECTOR_TILE))

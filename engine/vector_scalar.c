@@ -1,4 +1,5 @@
-/* vector_scalar.c - vector_body.h for any CPU: four lanes that the compiler maps to what there is, no fused multiply-add. */
+/* vector_scalar.c - vector_body.h for any CPU: four lanes that the compiler maps to what there is, no fused
+ * multiply-add. */
 #include "quant.h"
 #include "vector.h"
 

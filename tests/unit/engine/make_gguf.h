@@ -152,7 +152,8 @@ static inline void make_free(struct maker *m)
 }
 
 /* A whole vocabulary file whose tokens are the 256 bytes (byte-level BPE without merges, or SentencePiece with byte
- * tokens only), then the special ones, all control tokens; specials[0] is BOS, specials[1] EOS. Any text is exact in it. */
+ * tokens only), then the special ones, all control tokens; specials[0] is BOS, specials[1] EOS. Any text is exact in
+ * it. */
 static inline void make_byte_vocab(struct maker *m, int spm, const char *pre, const char *const *specials, size_t n,
                                    const char *jinja, int add_bos)
 {

@@ -1,4 +1,5 @@
-/* session_test.h - what tests of sessions share: the small models of tests/golden, random weights in real architectures. */
+/* session_test.h - what tests of sessions share: the small models of tests/golden, random weights in real
+ * architectures. */
 #ifndef SESSION_TEST_H
 #define SESSION_TEST_H
 

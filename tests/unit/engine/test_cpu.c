@@ -1,6 +1,6 @@
 /*
- * test_cpu.c - how many threads are worth starting: machines and containers of several kinds, as files of /sys and /proc in a
- * directory of the test's own.
+ * test_cpu.c - how many threads are worth starting: machines and containers of several kinds, as files of /sys and
+ * /proc in a directory of the test's own.
  */
 #include "../../../engine/cpu.h"
 #include "../../../engine/matmul.h"
@@ -117,7 +117,8 @@ static void without_files_every_cpu_is_a_core(void **state)
     assert_int_equal(cpu_cores_below(root, (bool[CPUS]){0}, CPUS), 1); /* at least one */
 }
 
-/* Eight cores of two threads: the second ones come after all first ones, or right after their own, as kernels number them. */
+/* Eight cores of two threads: the second ones come after all first ones, or right after their own, as kernels number
+ * them. */
 static void put_siblings(bool neighbours)
 {
     for (int cpu = 0; cpu < CPUS; cpu++) {

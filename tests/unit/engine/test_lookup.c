@@ -1,6 +1,6 @@
 /*
- * Lookup decoding: the index against a search without one, and sessions with drafts against sessions without. What is said, the
- * random numbers used and what the cache holds must be the same, bit for bit.
+ * Lookup decoding: the index against a search without one, and sessions with drafts against sessions without. What is
+ * said, the random numbers used and what the cache holds must be the same, bit for bit.
  */
 #include "../../../engine/lookup.h"
 #include "../../../engine/session.h"

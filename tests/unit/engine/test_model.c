@@ -1,6 +1,6 @@
 /*
- * What opening a model tells, and the sentence for every way a well-formed file can still be none that can be run. The broken
- * files are a good one with some of its bytes changed.
+ * What opening a model tells, and the sentence for every way a well-formed file can still be none that can be run.
+ * The broken files are a good one with some of its bytes changed.
  */
 #include "../../../engine/engine.h"
 

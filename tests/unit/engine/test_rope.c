@@ -1,7 +1,7 @@
 /*
- * test_rope.c - by which angle the keys of a token are rotated at each position: plain, scaled linearly, with a factor of its own
- * for each pair. The files are the small models of tests/golden with keys and a tensor added; what the cache must hold is
- * computed here, from the key of the same token at position 0, where nothing is rotated.
+ * test_rope.c - by which angle the keys of a token are rotated at each position: plain, scaled linearly, with a
+ * factor of its own for each pair. The files are the small models of tests/golden with keys and a tensor added; what
+ * the cache must hold is computed here, from the key of the same token at position 0, where nothing is rotated.
  */
 #include "../../../engine/gguf.h"
 #include "../../../engine/session.h"
@@ -69,8 +69,8 @@ static void add_keys(struct maker *m, const char *architecture, const struct rop
         make_key_f32(m, key, r->factor);
 }
 
-/* The file at `path` with the keys, and the tensor where it is wanted, of r. All that is put before the data comes in multiples of
- * the alignment, so what is there stays aligned. */
+/* The file at `path` with the keys, and the tensor where it is wanted, of r. All that is put before the data comes in
+ * multiples of the alignment, so what is there stays aligned. */
 static engine_model *open_with(const char *path, const char *architecture, const struct rope *r)
 {
     static const char first_tensor[] = "output_norm.weight", filler[] = "test.filler";

@@ -1,6 +1,6 @@
 /*
- * Sessions on the small models of tests/golden: random weights, real architectures. What is said must not depend on how it was
- * evaluated: threads, chunks, cache, windows larger than the text.
+ * Sessions on the small models of tests/golden: random weights, real architectures. What is said must not depend on
+ * how it was evaluated: threads, chunks, cache, windows larger than the text.
  */
 #include "session_test.h"
 
@@ -405,8 +405,8 @@ static double divergence(const float *p, const float *q, size_t n)
     return sum;
 }
 
-/* A long prompt, then token by token, as an answer is written. The random weights make this harder than it is: their attention is
- * flat and their logits are close together. */
+/* A long prompt, then token by token, as an answer is written. The random weights make this harder than it is: their
+ * attention is flat and their logits are close together. */
 static void decoding_from_8_bits_diverges_little(void **state)
 {
     (void)state;

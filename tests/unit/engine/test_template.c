@@ -1,9 +1,9 @@
 /*
  * test_template.c - prompts as the models' templates render them, and nothing a person types in control of them.
  *
- * `test_template --render VOCABULARY|bpe|spm [TEMPLATE]` is the other half of tests/golden/test_templates.py: for each line
- * {"messages": [...], "generate": bool, "text": what Jinja rendered} it writes {"ids": ours, "expected": the ids of text,
- * "decoded": the text of ours, "control": how many of ours are control tokens}.
+ * `test_template --render VOCABULARY|bpe|spm [TEMPLATE]` is the other half of tests/golden/test_templates.py: for
+ * each line {"messages": [...], "generate": bool, "text": what Jinja rendered} it writes {"ids": ours, "expected":
+ * the ids of text, "decoded": the text of ours, "control": how many of ours are control tokens}.
  */
 #include "../../../engine/template.h"
 #include "make_gguf.h"

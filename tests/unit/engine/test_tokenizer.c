@@ -1,8 +1,8 @@
 /*
  * test_tokenizer.c - the ids are the original's, the bytes come back, and no file can do harm.
  *
- * SmolLM2's vocabulary is in the default model (CHINWAG_TEST_MODEL, set by `make test`); its tests are skipped without.
- * The vectors of llama.cpp are used where CHINWAG_PEER_VOCABS names its models directory.
+ * SmolLM2's vocabulary is in the default model (CHINWAG_TEST_MODEL, set by `make test`); its tests are skipped
+ * without. The vectors of llama.cpp are used where CHINWAG_PEER_VOCABS names its models directory.
  */
 #include "../../../engine/tokenizer.h"
 #include "make_gguf.h"
