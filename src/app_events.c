@@ -138,6 +138,14 @@ static void choose_model(struct app *app, const struct ui_event *event)
     free(path);
 }
 
+static void offer_models(struct app *app, const struct ui_event *event)
+{
+    char **names;
+    size_t n = models_like(event->text, &names);
+    ui_set_models(app->ui, (const char *const *)names, n);
+    models_free(names, n);
+}
+
 static void quit(struct app *app, const struct ui_event *event)
 {
     (void)event;
@@ -162,6 +170,7 @@ void app_ui_event(struct app *app, const struct ui_event *event)
         [UI_SET_TEXT] = set_text,
         [UI_SEARCH] = search,
         [UI_MODEL] = choose_model,
+        [UI_MODELS] = offer_models,
         [UI_QUIT] = quit,
     };
     size_t type = (size_t)event->type;

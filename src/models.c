@@ -150,3 +150,59 @@ char *model_names(void)
     scan_free(names, n);
     return buffer_take(&list);
 }
+
+static void add_name(char ***names, size_t *n, const char *name, const char *end)
+{
+    struct buffer whole = {0};
+    buffer_printf(&whole, "%s%s", name, end);
+    *names = mem_resize(*names, *n + 1, sizeof **names);
+    (*names)[(*n)++] = buffer_take(&whole);
+}
+
+static size_t paths_like(const char *typed, char ***out)
+{
+    size_t n = 0;
+    char *path = path_expand(typed);
+    const char *last = strrchr(path, '/') + 1;
+    struct buffer dir = {0};
+    buffer_add(&dir, path, (size_t)(last - path));
+    struct dirent **found;
+    int count = scandir(dir.s, &found, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = found[i]->d_name, *end = strrchr(name, '.');
+        struct buffer whole = {0};
+        buffer_printf(&whole, "%s%s", dir.s, name);
+        struct stat st;
+        bool begins = strncmp(name, last, strlen(last)) == 0 && (*name != '.' || *last == '.');
+        if (begins && stat(whole.s, &st) == 0 && (S_ISDIR(st.st_mode) || (end && strcmp(end, ".gguf") == 0)))
+            add_name(out, &n, whole.s, S_ISDIR(st.st_mode) ? "/" : "");
+        buffer_free(&whole);
+        free(found[i]);
+    }
+    if (count >= 0)
+        free(found);
+    buffer_free(&dir);
+    free(path);
+    return n;
+}
+
+size_t models_like(const char *typed, char ***out)
+{
+    *out = NULL;
+    if (strchr(typed, '/'))
+        return paths_like(typed, out);
+    struct dirent **names;
+    size_t n = 0, count = scan(&names);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(names[i]->d_name, typed, strlen(typed)) == 0)
+            add_name(out, &n, names[i]->d_name, "");
+    scan_free(names, count);
+    return n;
+}
+
+void models_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}

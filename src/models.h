@@ -21,6 +21,11 @@ char *model_resolve(const char *text);
  * that says what to do, when there is none or the one asked for is no model. malloc'd. */
 char *model_choose(const struct settings *settings, char *err, size_t cap);
 
+/* What the beginning of a name or a path could become, for n strings in *out that models_free frees: files of the model
+ * directory, or, where it has a slash, GGUF files and directories there. */
+size_t models_like(const char *typed, char ***out);
+void models_free(char **names, size_t n);
+
 /* Names in the model directory, the best first, separated by ", "; malloc'd, "" if there are none. */
 char *model_names(void);
 

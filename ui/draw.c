@@ -284,11 +284,14 @@ static void draw_popup(struct ui *ui, const struct frame *f)
 {
     struct completion c[ACTION_COUNT];
     const char *earlier[PROMPT_HISTORY_MAX];
-    bool history = ui->prompt.kind == PROMPT_HISTORY;
+    bool history = ui->prompt.kind == PROMPT_HISTORY, model = ui->prompt.kind == PROMPT_MODEL;
     size_t n = 0, selected = SIZE_MAX;
     if (history) {
         n = prompt_history(ui, earlier, PROMPT_HISTORY_MAX);
         selected = ui->prompt.selected;
+    } else if (model) {
+        n = ui->prompt.n_choices;
+        selected = ui->prompt.choice;
     } else if (command_popup(ui)) {
         n = command_completions(ui, c, ACTION_COUNT);
         if (*ui->completing)
@@ -302,7 +305,11 @@ static void draw_popup(struct ui *ui, const struct frame *f)
     for (size_t i = 0; i < rows; i++) {
         int y = history ? f->body_rows - (int)i : f->body_rows - (int)(rows - 1 - i);
         size_t at = top + i;
-        draw_choice(f, y, history ? earlier[at] : c[at].name, history ? NULL : c[at].help, at == selected);
+        draw_choice(f, y,
+                    history ? earlier[at]
+                    : model ? ui->prompt.choices[at]
+                            : c[at].name,
+                    history || model ? NULL : c[at].help, at == selected);
     }
 }
 

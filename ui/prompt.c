@@ -48,8 +48,21 @@ void prompt_open(struct ui *ui, enum prompt_kind kind, const char *text)
     draft_set(&ui->prompt.draft, text);
     if (ui->plain)
         plain_say(ui, kind == PROMPT_DELETE ? prompt_label(ui) : "this command needs an argument: see /help");
-    else if (kind == PROMPT_FIND || kind == PROMPT_HISTORY)
+    else if (kind == PROMPT_FIND || kind == PROMPT_HISTORY || kind == PROMPT_MODEL)
         prompt_changed(ui);
+}
+
+void prompt_set_choices(struct ui *ui, const char *const *choices, size_t n)
+{
+    struct prompt *p = &ui->prompt;
+    for (size_t i = 0; i < p->n_choices; i++)
+        free(p->choices[i]);
+    free(p->choices);
+    p->choices = n ? mem_zalloc(n * sizeof *p->choices) : NULL;
+    for (size_t i = 0; i < n; i++)
+        p->choices[i] = mem_strdup(choices[i]);
+    p->n_choices = n;
+    p->choice = SIZE_MAX;
 }
 
 void prompt_close(struct ui *ui)
@@ -57,6 +70,7 @@ void prompt_close(struct ui *ui)
     if (ui->prompt.kind == PROMPT_FILTER)
         buf_clear(&ui->conversations.filter);
     ui->prompt.kind = PROMPT_NONE;
+    prompt_set_choices(ui, NULL, 0);
     draft_set(&ui->prompt.draft, "");
 }
 
@@ -117,6 +131,47 @@ static bool history_key(struct ui *ui, int key)
         return true;
     default: return false;
     }
+}
+
+/* ---- the model ---- */
+
+/* Tab: what all choices begin with, where that is more than is typed. */
+static bool complete_model(struct ui *ui)
+{
+    struct prompt *p = &ui->prompt;
+    if (!p->n_choices || p->choice != SIZE_MAX)
+        return false;
+    size_t n = strlen(p->choices[0]);
+    for (size_t i = 1; i < p->n_choices; i++)
+        while (n && strncmp(p->choices[0], p->choices[i], n))
+            n--;
+    while (n && ((unsigned char)p->choices[0][n] & 0xc0) == 0x80)
+        n--;
+    if (n <= p->draft.text.n)
+        return false;
+    struct buf common = {0};
+    buf_add(&common, p->choices[0], n);
+    draft_set(&p->draft, common.s);
+    buf_free(&common);
+    prompt_changed(ui);
+    return true;
+}
+
+static bool model_key(struct ui *ui, int key)
+{
+    struct prompt *p = &ui->prompt;
+    if (key == KEYS_TAB && complete_model(ui))
+        return true;
+    int by = key == KEYS_TAB || key == KEYS_DOWN ? 1 : key == KEYS_BACKTAB || key == KEYS_UP ? -1 : 0;
+    if (!by)
+        return false;
+    if (p->n_choices) {
+        size_t none = by > 0 ? p->n_choices - 1 : 0;
+        size_t from = p->choice < p->n_choices ? p->choice : none;
+        p->choice = (from + p->n_choices + (size_t)(by + (int)p->n_choices)) % p->n_choices;
+        draft_set(&p->draft, p->choices[p->choice]);
+    }
+    return true;
 }
 
 /* ---- answers ---- */
@@ -185,6 +240,7 @@ void prompt_changed(struct ui *ui)
         ui->conversations.selected = ui->conversations.top = 0;
         break;
     case PROMPT_HISTORY: ui->prompt.selected = 0; break;
+    case PROMPT_MODEL: ui_emit(ui, UI_MODELS, 0, 0, draft_text(&ui->prompt.draft)); break;
     default: break;
     }
 }
@@ -198,6 +254,8 @@ void prompt_key(struct ui *ui, int key)
         return;
     }
     if ((p->kind == PROMPT_FIND && find_key(ui, key)) || (p->kind == PROMPT_HISTORY && history_key(ui, key)))
+        return;
+    if (p->kind == PROMPT_MODEL && model_key(ui, key))
         return;
     if (p->kind == PROMPT_FILTER && (action == ACTION_UP || action == ACTION_DOWN)) {
         panel_key(ui, action == ACTION_UP ? KEYS_UP : KEYS_DOWN);

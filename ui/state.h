@@ -46,6 +46,9 @@ struct prompt {
     size_t row;
     size_t selected; /* PROMPT_HISTORY: of the matches, newest first */
     bool moving;     /* PROMPT_FIND: n and N move */
+    char **choices;  /* PROMPT_MODEL: what it could be */
+    size_t n_choices;
+    size_t choice; /* the one put into the field; SIZE_MAX = none */
 };
 
 enum focus { FOCUS_DRAFT, FOCUS_CONVERSATIONS, FOCUS_SETTINGS };
@@ -181,6 +184,7 @@ void input_paste(struct ui *ui, const char *s, size_t n);
 /* ---- prompt.c ---- */
 void prompt_open(struct ui *ui, enum prompt_kind kind, const char *text);
 void prompt_close(struct ui *ui);
+void prompt_set_choices(struct ui *ui, const char *const *choices, size_t n);
 void prompt_key(struct ui *ui, int key);
 void prompt_changed(struct ui *ui); /* its text is another */
 const char *prompt_label(const struct ui *ui);

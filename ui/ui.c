@@ -115,6 +115,7 @@ void ui_close(struct ui *ui)
     panel_free(ui);
     transcript_free(&ui->transcript);
     draft_free(&ui->draft);
+    prompt_set_choices(ui, NULL, 0);
     draft_free(&ui->prompt.draft);
     history_clear(&ui->history);
     buf_free(&ui->pasted);
@@ -434,6 +435,12 @@ void ui_set_status(struct ui *ui, const struct ui_status *status)
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n)
 {
     panel_set_settings(ui, settings, n);
+    ui->dirty = true;
+}
+
+void ui_set_models(struct ui *ui, const char *const *names, size_t n)
+{
+    prompt_set_choices(ui, names, n);
     ui->dirty = true;
 }
 

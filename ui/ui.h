@@ -55,6 +55,7 @@ enum ui_event_type {
     UI_SET_TEXT,    /* text: name of a setting, '\0', value as text */
     UI_SEARCH,      /* text: in all conversations */
     UI_MODEL,       /* text: a file to load */
+    UI_MODELS,      /* text: as much of a model's name as is typed: wants ui_set_models */
     UI_QUIT,
 };
 
@@ -119,6 +120,9 @@ struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys
     bool changed;      /* it is not what it would be by default: marked */
 };
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
+
+/* What the model's file asked for could be, given what is typed: offered for choice, and to Tab. */
+void ui_set_models(struct ui *ui, const char *const *names, size_t n);
 
 struct ui_conversation {
     int64_t id;

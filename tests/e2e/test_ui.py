@@ -499,6 +499,19 @@ class Panels(UiTest):
         t.wait_event("SET_TEXT 0 0.00 system|\n")
         self.assertRegex(t.text(), r"system +the model's own")
 
+    def test_the_models_at_hand_are_offered(self):
+        t = self.start()
+        t.send("\x1bOS")
+        t.wait_event("MODELS 0 0.00 |")
+        t.wait("qwen-a.gguf")
+        t.keys("\x1b[B\x1b[B")
+        self.assertEqual(t.lines()[22], "model file: qwen-a.gguf")
+        t.keys("\x15")
+        t.keys("\t")  # what both begin with
+        t.wait_event("MODELS 0 0.00 qwen-|")
+        t.keys("\t\r")
+        t.wait_event("MODEL 0 0.00 qwen-b.gguf|")
+
     def test_a_number_wants_digits_and_can_have_its_default_again(self):
         t = self.start(120, 24)
         t.keys("\x14x")

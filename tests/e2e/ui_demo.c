@@ -23,6 +23,8 @@ static const char answer[] =
 
 static const char recipe[] = "五花肉切块，冷水下锅";
 
+static const char *const models[] = {"qwen-b.gguf", "qwen-a.gguf"};
+
 static FILE *event_log;
 static struct ui *ui;
 static struct ui_status status = {.model = "SmolLM2-135M-Instruct Q4_1",
@@ -132,7 +134,7 @@ static void take(const struct ui_event *e)
 {
     static const char *const names[] = {"SEND",     "DRAFT",  "STOP",   "REGENERATE", "ALTERNATIVE", "NEW",
                                         "LIST",     "OPEN",   "RENAME", "DELETE",     "SET",         "RESET",
-                                        "SET_TEXT", "SEARCH", "MODEL",  "QUIT"};
+                                        "SET_TEXT", "SEARCH", "MODEL",  "MODELS",     "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
@@ -154,6 +156,7 @@ static void take(const struct ui_event *e)
         ui_set_status(ui, &status);
         break;
     case UI_SEARCH: ui_set_found(ui, e->text, &found, 1); break;
+    case UI_MODELS: ui_set_models(ui, models, *e->text ? 1 : 2); break;
     case UI_NEW: ui_show_conversation(ui, 0, ""); break;
     case UI_OPEN: open_conversation(e->id); break;
     case UI_QUIT: quit = true; break;

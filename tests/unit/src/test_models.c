@@ -168,6 +168,28 @@ static void a_name_is_looked_for_in_the_model_directory(void **state)
     free(elsewhere);
 }
 
+static void a_beginning_tells_what_it_could_become(void **state)
+{
+    (void)state;
+    char **names;
+    char slash[300];
+    snprintf(slash, sizeof slash, "%s", put("tiny.gguf", "GGUF"));
+    put("other.gguf", "GGUF");
+    put("notes.txt", "no model");
+    size_t n = models_like("ti", &names);
+    assert_int_equal(n, 1);
+    assert_string_equal(names[0], "tiny.gguf");
+    models_free(names, n);
+    *(strrchr(slash, '/') + 1) = '\0';
+    n = models_like(slash, &names); /* a path: what is in it, models only */
+    assert_int_equal(n, 2);
+    assert_string_equal(strrchr(names[0], '/'), "/other.gguf");
+    models_free(names, n);
+    n = models_like("/no/such/directory/", &names);
+    assert_int_equal(n, 0);
+    models_free(names, n);
+}
+
 static void relative_xdg_variables_count_as_absent(void **state)
 {
     (void)state;
@@ -190,6 +212,7 @@ int main(void)
         each(one_remembered_that_has_gone_is_passed_over),
         each(what_is_no_model_is_refused_in_a_sentence),
         each(a_name_is_looked_for_in_the_model_directory),
+        each(a_beginning_tells_what_it_could_become),
         each(relative_xdg_variables_count_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
