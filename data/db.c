@@ -21,7 +21,7 @@
 #define CONVERSATION_COLUMNS "id, leaf_id, title, system, created_ms, updated_ms, " \
     "(SELECT count(*) FROM message WHERE conversation_id = conversation.id)"
 #define IS_ANOTHER_ANSWER "a.parent_id = m.parent_id AND a.role = m.role AND m.role = 2"
-#define FOUND_COLUMNS "m.conversation_id, m.id, c.title, m.text, m.created_ms"
+#define FOUND_COLUMNS "m.conversation_id, m.id, c.title, m.text, m.created_ms, m.role"
 
 static const char *const statements[DB_N_STATEMENTS] = {
     [DB_BEGIN_READ] = "BEGIN",
@@ -88,7 +88,7 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_FIND_STREAMING] =
         "SELECT " FOUND_COLUMNS " FROM message m JOIN conversation c ON c.id = m.conversation_id"
         " WHERE m.state = 1 AND (?1 = 0 OR m.conversation_id = ?1) ORDER BY m.id DESC",
-    [DB_TITLES] = "SELECT id, 0, title, title, created_ms FROM conversation ORDER BY id DESC",
+    [DB_TITLES] = "SELECT id, 0, title, title, created_ms, 0 FROM conversation ORDER BY id DESC",
 };
 /* clang-format on */
 

@@ -69,7 +69,7 @@ static bool all_found(const struct match_query *q, bool indexed, const char *tex
     return true;
 }
 
-/* Adds the rows of a statement (conversation, message, title, text, time) that match, until there are enough. */
+/* Adds the rows of a statement (conversation, message, title, text, time, role) that match, until there are enough. */
 static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool indexed, struct store_event *e)
 {
     int rc = SQLITE_OK;
@@ -85,6 +85,7 @@ static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool index
             .title = db_text(stmt, 2),
             .excerpt = match_excerpt(text, text_len, at),
             .created_ms = sqlite3_column_int64(stmt, 4),
+            .role = (enum store_role)sqlite3_column_int(stmt, 5),
         };
     }
     sqlite3_reset(stmt);

@@ -70,6 +70,7 @@ struct store_summary { /* says what came before, for the model; the messages the
 
 struct store_hit {                  /* a search result */
     store_id conversation, message; /* message 0: the title matches */
+    enum store_role role;           /* of the message */
     char *title;
     char *excerpt; /* one line around the match */
     int64_t created_ms;

@@ -213,6 +213,11 @@ static void listed(struct app *app, const struct store_event *event)
     free(rows);
 }
 
+static const char *who_of(const struct store_hit *hit)
+{
+    return !hit->message ? NULL : hit->role == STORE_USER ? "you" : "chinwag";
+}
+
 static void found(struct app *app, const struct store_event *event)
 {
     struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
@@ -221,7 +226,8 @@ static void found(struct app *app, const struct store_event *event)
                                            .title = event->hits[i].title,
                                            .updated_ms = event->hits[i].created_ms,
                                            .detail = event->hits[i].excerpt,
-                                           .message = event->hits[i].message};
+                                           .message = event->hits[i].message,
+                                           .who = who_of(&event->hits[i])};
     ui_set_found(app->ui, event->text, rows, event->n);
     free(rows);
 }

@@ -11,7 +11,7 @@
 #include <unistr.h>
 #include <uniwidth.h>
 
-#define TITLE_COLUMNS 48
+#define TITLE_COLUMNS 72
 
 /* ---- helpers ---- */
 

@@ -52,7 +52,7 @@ struct conversation *conversation_new(const char *system);
 struct conversation *conversation_from_store(const struct store_event *loaded);
 void conversation_free(struct conversation *c); /* NULL is fine */
 
-/* The first line of text that is not blank, at most 48 columns, cut between words or graphemes. malloc'd. */
+/* The first line of text that is not blank, at most 72 columns, cut between words or graphemes. malloc'd. */
 char *conversation_title_of(const char *text);
 
 /* ---- growing; the message returned is valid until the next one is added ---- */

@@ -21,6 +21,7 @@ static void clear_list(struct conversations *c)
     for (size_t i = 0; i < c->n; i++) {
         free(c->v[i].title);
         free(c->v[i].detail);
+        free(c->v[i].who);
     }
     c->n = 0;
     free(c->query);
@@ -41,7 +42,8 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
                                         .message = list[i].message,
                                         .updated_ms = list[i].updated_ms,
                                         .title = clean_copy(list[i].title ? list[i].title : ""),
-                                        .detail = clean_copy(list[i].detail)};
+                                        .detail = clean_copy(list[i].detail),
+                                        .who = clean_copy(list[i].who)};
     c->n = n;
     c->known = true;
     c->found = query != NULL;
@@ -75,6 +77,7 @@ void panel_deleted(struct ui *ui, int64_t id)
         if (c->v[i].id == (id ? id : ui->conversation)) {
             free(c->v[i].title);
             free(c->v[i].detail);
+            free(c->v[i].who);
             memmove(c->v + i, c->v + i + 1, (--c->n - i) * sizeof *c->v);
         }
     if (c->selected && c->selected >= c->n)
@@ -378,13 +381,20 @@ static void draw_hint(int y, int x, int width, const char *hint)
     screen_text(y, x, used, cut, strlen(cut), STYLE_DIM);
 }
 
+void panel_age(const struct conversation *c, char *out, size_t cap)
+{
+    char age[32];
+    status_age(c->updated_ms, ui_wall_ms(), age, sizeof age);
+    snprintf(out, cap, "%s%s%s", c->who ? c->who : "", c->who ? ", " : "", age);
+}
+
 static void draw_conversation(struct ui *ui, size_t index, bool selected, int y, int x, int width, int *caret_y,
                               int *caret_x)
 {
     const struct conversation *c = &ui->conversations.v[index];
     bool focused = ui->focus == FOCUS_CONVERSATIONS;
-    char age[32];
-    status_age(c->updated_ms, ui_wall_ms(), age, sizeof age);
+    char age[64];
+    panel_age(c, age, sizeof age);
     const char *title = *c->title ? c->title : "untitled";
     unsigned style = selected ? (focused ? STYLE_REVERSE : STYLE_BOLD) : c->id == ui->conversation ? STYLE_BOLD : 0;
     if (selected && focused && ui->prompt.kind == PROMPT_RENAME)

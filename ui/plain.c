@@ -255,8 +255,8 @@ void plain_conversations(struct ui *ui)
     const struct conversations *c = &ui->conversations;
     plain_say(ui, c->found ? "Found:" : "Conversations (/open NUMBER):");
     for (size_t i = 0; i < c->n; i++) {
-        char age[32], line[600];
-        status_age(c->v[i].updated_ms, ui_wall_ms(), age, sizeof age);
+        char age[64], line[600];
+        panel_age(&c->v[i], age, sizeof age);
         snprintf(line, sizeof line, "%zu. %s, %s%s%s", i + 1, *c->v[i].title ? c->v[i].title : "untitled", age,
                  c->v[i].detail ? ": " : "", c->v[i].detail ? c->v[i].detail : "");
         plain_say(ui, line);

@@ -55,7 +55,7 @@ enum focus { FOCUS_DRAFT, FOCUS_CONVERSATIONS, FOCUS_SETTINGS };
 
 struct conversation {
     int64_t id, message, updated_ms; /* message: where it was found, or 0 */
-    char *title, *detail;            /* clean; detail may be NULL */
+    char *title, *detail, *who;      /* clean; detail and who may be NULL */
 };
 
 struct conversations {
@@ -205,6 +205,7 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
 void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 void panel_renamed(struct ui *ui, int64_t id, const char *title); /* shown at once; 0 = the conversation shown */
 void panel_deleted(struct ui *ui, int64_t id);
+void panel_age(const struct conversation *c, char *out, size_t cap); /* "you, 5 min ago" */
 void panel_free(struct ui *ui);
 
 /* ---- draw.c ---- */

@@ -156,9 +156,9 @@ void status_age(int64_t time_ms, int64_t now_ms, char *out, size_t cap)
     if (minutes < 1)
         snprintf(out, cap, "now");
     else if (minutes < 60)
-        snprintf(out, cap, "%d min", (int)minutes);
+        snprintf(out, cap, "%d min ago", (int)minutes);
     else if (days == 0)
-        snprintf(out, cap, "%d h", (int)(minutes / 60));
+        snprintf(out, cap, "%d h ago", (int)(minutes / 60));
     else if (days == 1)
         snprintf(out, cap, "yesterday");
     else

@@ -130,6 +130,7 @@ struct ui_conversation {
     int64_t updated_ms;
     const char *detail; /* search excerpt, or NULL */
     int64_t message;    /* where it was found; 0 = in the title, or no search */
+    const char *who;    /* said it there; NULL = nobody */
 };
 void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n);
 /* Opens the conversation panel with search results in place of the list. */

@@ -463,6 +463,7 @@ class Panels(UiTest):
         t.keys("\x07五花肉\r")
         t.wait_event("SEARCH 0 0.00 五花肉|")
         t.wait("冷水下锅")
+        self.assertIn("you, now", t.text())
         t.keys("\r")
         t.wait_event("OPEN 2")
         t.wait("Opened")

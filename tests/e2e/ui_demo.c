@@ -71,9 +71,9 @@ static void set_conversations(void)
 {
     int64_t now = now_ms(CLOCK_REALTIME);
     const struct ui_conversation list[] = {
-        {1, "Half-marathon plan", now - 60000, NULL, 0},
-        {2, "怎么做红烧肉", now - 3 * 3600000, NULL, 0},
-        {3, "A very long title that does not fit into the panel", now - (int64_t)3 * 86400000, NULL, 0},
+        {1, "Half-marathon plan", now - 60000, NULL, 0, NULL},
+        {2, "怎么做红烧肉", now - 3 * 3600000, NULL, 0, NULL},
+        {3, "A very long title that does not fit into the panel", now - (int64_t)3 * 86400000, NULL, 0, NULL},
     };
     ui_set_conversations(ui, list, sizeof list / sizeof *list);
 }
@@ -140,7 +140,7 @@ static void take(const struct ui_event *e)
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
         fflush(event_log);
     }
-    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe, 0};
+    const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe, 0, "you"};
     switch (e->type) {
     case UI_SEND: take_message(e->text); break;
     case UI_STOP:

@@ -111,17 +111,18 @@ static void the_title_is_the_first_line_with_something_in_it(void **state)
 static void a_long_title_ends_between_words_or_graphemes(void **state)
 {
     (void)state;
-    title_is("one two three four five six seven eight nine ten eleven twelve",
-             "one two three four five six seven eight nine…");
-    title_is("123456789 123456789 123456789 123456789 12345678", "123456789 123456789 123456789 123456789 12345678");
-    /* 48 columns are 24 wide characters; the mark takes one column */
-    title_is("今天天气怎么样今天天气怎么样今天天气怎么样今天天气怎么样",
-             "今天天气怎么样今天天气怎么样今天天气怎么样今天…");
+#define TEN "123456789 "
+#define SEVEN "今天天气怎么样"
+    title_is(TEN TEN "three four five six seven eight nine ten eleven twelve thirteen",
+             TEN TEN "three four five six seven eight nine ten eleven…");
+    title_is(TEN TEN TEN TEN TEN TEN TEN "12", TEN TEN TEN TEN TEN TEN TEN "12");
+    /* 72 columns are 36 wide characters; the mark takes one column */
+    title_is(SEVEN SEVEN SEVEN SEVEN SEVEN SEVEN, SEVEN SEVEN SEVEN SEVEN SEVEN "…");
     /* a letter and its accent stay together */
-    char text[256] = "", expected[256] = "";
-    for (int i = 0; i < 60; i++)
+    char text[512] = "", expected[512] = "";
+    for (int i = 0; i < 90; i++)
         strcat(text, "e\xcc\x81");
-    for (int i = 0; i < 47; i++)
+    for (int i = 0; i < 71; i++)
         strcat(expected, "e\xcc\x81");
     title_is(text, strcat(expected, "…"));
 }

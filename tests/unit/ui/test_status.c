@@ -118,8 +118,8 @@ static void times_are_as_a_person_says_them(void **state)
         const char *age, *time;
     } cases[] = {
         {0, "now", "14:00"},
-        {5 * 60000, "5 min", "13:55"},
-        {3 * 3600000, "3 h", "11:00"},
+        {5 * 60000, "5 min ago", "13:55"},
+        {3 * 3600000, "3 h ago", "11:00"},
         {INT64_C(20) * 3600000, "yesterday", "Wed 18:00"},
         {INT64_C(3) * 86400000, "Mon", "Mon 14:00"},
         {INT64_C(30) * 86400000, "10 Feb", "2026-02-10 14:00"},
