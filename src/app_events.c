@@ -146,6 +146,12 @@ static void offer_models(struct app *app, const struct ui_event *event)
     models_free(names, n);
 }
 
+static void summary(struct app *app, const struct ui_event *event)
+{
+    (void)event;
+    app_show_summary(app);
+}
+
 static void quit(struct app *app, const struct ui_event *event)
 {
     (void)event;
@@ -171,6 +177,7 @@ void app_ui_event(struct app *app, const struct ui_event *event)
         [UI_SEARCH] = search,
         [UI_MODEL] = choose_model,
         [UI_MODELS] = offer_models,
+        [UI_SUMMARY] = summary,
         [UI_QUIT] = quit,
     };
     size_t type = (size_t)event->type;

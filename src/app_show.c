@@ -128,6 +128,19 @@ void app_notice(struct app *app, const struct conversation *c, const char *text)
         app_show_message(app, answer);
 }
 
+void app_show_summary(struct app *app)
+{
+    const struct conversation *c = app->shown;
+    struct buffer text = {0};
+    if (c->summary)
+        buffer_printf(&text, "In place of the first %zu messages the model sees this:\n%s", c->n_summarized,
+                      c->summary);
+    else
+        buffer_puts(&text, "The model sees every message as it is; there is no summary.");
+    app_notice(app, c, text.s);
+    buffer_free(&text);
+}
+
 /* ---- earlier prompts ---- */
 
 static void forget_prompt(struct app *app, size_t i)

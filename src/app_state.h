@@ -72,6 +72,7 @@ void app_show_message(struct app *app, const struct conversation_message *m); /*
 /* An answer's figures into the status line. */
 void app_show_stats(struct app *app, const struct engine_stats *stats, int window_used);
 void app_show_new(struct app *app);
+void app_show_summary(struct app *app);                        /* in a notice */
 void app_open(struct app *app, store_id id, store_id message); /* which it is to show; 0 = any */
 void app_step(struct app *app, int step);                      /* among the answers to the last message */
 void app_notice(struct app *app, const struct conversation *c,

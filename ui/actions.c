@@ -53,6 +53,8 @@ static const struct action_info actions[ACTION_COUNT] = {
     [ACTION_SEARCH] = {GROUP_CONVERSATION, ANYWHERE, {CTRL('G')}, "search", "[TEXT]", "search all conversations"},
     [ACTION_FIND] = {GROUP_CONVERSATION, ON_SCREEN, {CTRL('F')}, "find", "[TEXT]", "search this conversation"},
     [ACTION_HISTORY] = {GROUP_CONVERSATION, ON_SCREEN, {CTRL('R')}, "history", "[TEXT]", "search earlier prompts"},
+    [ACTION_SUMMARY] =
+        {GROUP_CONVERSATION, ANYWHERE, {0}, "summary", "", "show what the model carries as the summary"},
     [ACTION_COPY] = {GROUP_CONVERSATION, ON_SCREEN, {CTRL('Y')}, "copy", "", "copy the last answer to the clipboard"},
     [ACTION_EDITOR] =
         {GROUP_CONVERSATION, ON_SCREEN, {CTRL('E')}, "editor", "", "write the draft in $VISUAL or $EDITOR"},

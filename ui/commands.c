@@ -427,6 +427,12 @@ static void do_editor(struct ui *ui, const char *argument)
     editor_start(ui);
 }
 
+static void do_summary(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    ui_emit(ui, UI_SUMMARY, 0, 0, "");
+}
+
 static void do_quit(struct ui *ui, const char *argument)
 {
     (void)argument;
@@ -508,6 +514,7 @@ static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument)
     [ACTION_SEARCH] = do_search,
     [ACTION_FIND] = do_find,
     [ACTION_HISTORY] = do_history,
+    [ACTION_SUMMARY] = do_summary,
     [ACTION_COPY] = do_copy,
     [ACTION_EDITOR] = do_editor,
     [ACTION_QUIT] = do_quit,

@@ -56,6 +56,7 @@ enum ui_event_type {
     UI_SEARCH,      /* text: in all conversations */
     UI_MODEL,       /* text: a file to load */
     UI_MODELS,      /* text: as much of a model's name as is typed: wants ui_set_models */
+    UI_SUMMARY,     /* what the model sees in place of the older messages */
     UI_QUIT,
 };
 

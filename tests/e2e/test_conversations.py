@@ -452,6 +452,8 @@ class Conversations(unittest.TestCase):
         self.leave(t)
         t = self.start("-c", "512", "-n", "24", "--resume")
         t.wait(lambda s: re.search(r"\d+ in summary", s), 10)
+        self.ask(t, "/summary")
+        t.wait("In place of the first", 5)
         self.ask(t, "And now?")
         self.wait_answers(16)
         self.leave(t)

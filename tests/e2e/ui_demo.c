@@ -134,7 +134,7 @@ static void take(const struct ui_event *e)
 {
     static const char *const names[] = {"SEND",     "DRAFT",  "STOP",   "REGENERATE", "ALTERNATIVE", "NEW",
                                         "LIST",     "OPEN",   "RENAME", "DELETE",     "SET",         "RESET",
-                                        "SET_TEXT", "SEARCH", "MODEL",  "MODELS",     "QUIT"};
+                                        "SET_TEXT", "SEARCH", "MODEL",  "MODELS",     "SUMMARY",     "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
