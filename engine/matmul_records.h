@@ -72,13 +72,14 @@ static inline void quantize_block(const float *x, int t, int tokens, unsigned ch
         float shifted = x[i] * inverse + 12582912.0f;
         memcpy(&integers[i], &shifted, sizeof shifted);
     }
+    /* Of NaN or infinity the low byte is anything, so what is summed is that byte: d alone carries that x is not finite. */
     int8_t q[32];
     for (int i = 0; i < 32; i++)
         q[i] = (int8_t)integers[i];
     for (int i = 0; i < 16; i++)
-        neg_low += 0x4b400000 - integers[i];
+        neg_low -= (uint32_t)q[i];
     for (int i = 0; i < 32; i++)
-        neg += 0x4b400000 - integers[i];
+        neg -= (uint32_t)q[i];
     float dsum = d * -(float)(int32_t)neg;
     unsigned char *lane = record + 4 * t;
     for (int s = 0; s < 8; s++)
