@@ -219,7 +219,8 @@ static double quota_v1(const char *dir)
 }
 
 /* The smallest quota, in CPUs, of the group at `path` below the hierarchy's directory and of all groups above it; 0
- * where there is none. In a container the path may not exist there, but the directory itself is then the container's group. */
+ * where there is none. In a container the path may not exist there, but the directory itself is then the container's
+ * group. */
 static double group_quota(const char *root, const char *hierarchy, const char *path, double (*quota)(const char *dir))
 {
     char dir[PATH_BYTES - 64];

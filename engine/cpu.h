@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The kernel sets this CPU and this build have, best first, ended by NULL. "scalar" is always the last. Returns out. */
+/* The kernel sets this CPU and this build have, best first, ended by NULL. "scalar" is always the last. Returns
+ * out. */
 #define CPU_SETS_MAX 8
 const char *const *cpu_sets(const char *out[CPU_SETS_MAX]);
 

@@ -72,7 +72,8 @@ bool gguf_get_float(const struct gguf *g, const char *key, double *out, char *er
 bool gguf_get_bool(const struct gguf *g, const char *key, bool *out, char *err, size_t cap);
 bool gguf_get_string(const struct gguf *g, const char *key, struct gguf_string *out, char *err, size_t cap);
 
-/* Element i of an array of strings, in constant amortised time when called with i, i + 1, ...; *cursor starts at 0. */
+/* Element i of an array of strings, in constant amortised time when called with i, i + 1, ...; *cursor starts at
+ * 0. */
 struct gguf_string gguf_string_at(const struct gguf_value *array, uint64_t *cursor);
 int64_t gguf_int_at(const struct gguf_value *array, uint64_t i);  /* any integer type or bool */
 double gguf_float_at(const struct gguf_value *array, uint64_t i); /* F32 or F64 */
@@ -88,7 +89,8 @@ bool gguf_fail(const struct gguf *g, char *err, size_t cap, const char *format, 
 const char *gguf_path(const struct gguf *g);    /* as opened; of a split file its first part */
 uint64_t gguf_file_bytes(const struct gguf *g); /* all parts */
 
-/* Where data of a tensor lies: the path of its part and the offset in it. False where the file was read into memory. */
+/* Where data of a tensor lies: the path of its part and the offset in it. False where the file was read into
+ * memory. */
 bool gguf_source(const struct gguf *g, const void *data, const char **path, int64_t *offset);
 /* Gives the resident pages that lie within these bytes of a tensor back. If mapped, they stay readable (from the
  * file); with no_mmap they are gone. */

@@ -129,7 +129,8 @@ static double guess(int i)
     return 1 + COST_GUESS * (sizes[i] - 1);
 }
 
-/* The size of batch, of those for at most n drafted tokens, that gives most tokens for its time; 1 = draft nothing. */
+/* The size of batch, of those for at most n drafted tokens, that gives most tokens for its time; 1 = draft
+ * nothing. */
 static int best_size(const struct lookup *l, int n)
 {
     double expected = 1, all_hold = 1, best = MARGIN, cost = 0;

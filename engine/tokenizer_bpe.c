@@ -69,7 +69,8 @@ static bool bad_merge(const struct gguf *g, const struct reading *r, uint64_t ra
                      why);
 }
 
-/* Vocabularies list the results in the order of the merges, so `guess`, the result before, says where to look first. */
+/* Vocabularies list the results in the order of the merges, so `guess`, the result before, says where to look
+ * first. */
 static bool resolve(struct tokenizer *t, struct reading *r, int32_t *guess)
 {
     size_t n = r->n_left + r->n_right;

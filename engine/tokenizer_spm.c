@@ -19,7 +19,8 @@ static int compare_scores(const void *a, const void *b)
     return x->score > y->score ? -1 : x->score < y->score;
 }
 
-/* Scores become ranks, so that both tokenizers share one core. Equal scores have equal ranks: the leftmost pair wins. */
+/* Scores become ranks, so that both tokenizers share one core. Equal scores have equal ranks: the leftmost pair
+ * wins. */
 bool spm_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap)
 {
     static const char key[] = "tokenizer.ggml.scores";

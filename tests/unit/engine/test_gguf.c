@@ -595,7 +595,8 @@ static void truncated_files_are_refused(void **state)
     make_free(&whole);
 }
 
-/* Claims cost no memory: a child that may have 64 MiB more than it has now still refuses each of the files politely. */
+/* Claims cost no memory: a child that may have 64 MiB more than it has now still refuses each of the files
+ * politely. */
 static void memory_is_bounded(void **state)
 {
     (void)state;

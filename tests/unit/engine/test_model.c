@@ -33,7 +33,8 @@ static unsigned char *read_file(const char *path, size_t *n)
     return p;
 }
 
-/* Opens `source` with `with` written `skip` bytes after the first occurrence of `text`; NULL and err, or the model. */
+/* Opens `source` with `with` written `skip` bytes after the first occurrence of `text`; NULL and err, or the
+ * model. */
 static engine_model *open_changed(const char *source, const char *text, size_t skip, const void *with, size_t n_with)
 {
     size_t n;

@@ -266,7 +266,8 @@ static void text_comes_back_normalized(void **state)
     close_vocab(&v);
 }
 
-/* SmolLM2 has no token for 21 of the bytes: they are dropped, and <|endoftext|>, its unknown token, is never given. */
+/* SmolLM2 has no token for 21 of the bytes: they are dropped, and <|endoftext|>, its unknown token, is never
+ * given. */
 static void bytes_without_a_token_are_dropped(void **state)
 {
     (void)state;
