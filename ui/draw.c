@@ -58,7 +58,7 @@ static struct frame measure(struct ui *ui)
     f.body_rows = f.body_rows > 1 ? f.body_rows : 1;
     bool beside = f.columns >= BESIDE_COLUMNS;
     if (ui->conversations.open)
-        f.left_width = CONVERSATIONS_WIDTH < f.columns ? CONVERSATIONS_WIDTH : f.columns;
+        f.left_width = beside ? CONVERSATIONS_WIDTH : f.columns; /* cut-off lines beside it would be of no use */
     if (ui->settings.open)
         f.right_width = SETTINGS_WIDTH < f.columns ? SETTINGS_WIDTH : f.columns;
     f.text_x = 1 + (beside ? f.left_width : 0);

@@ -3,11 +3,14 @@
  *
  * ncurses knows the sequences of the terminal's description; the modified keys of xterm and the CSI u form, which the
  * description often lacks, are read here. An unknown sequence is swallowed whole: none of it may land in the draft.
+ *
+ * Characters are put together here too: get_wch loses what follows a byte that is no UTF-8.
  */
 #include "screen.h"
 
 #include <curses.h>
 #include <string.h>
+#include <unistr.h>
 
 /* The first codes past KEY_MAX are given to extended keys. */
 #define CODE_PASTE_BEGIN (KEY_MAX + 1000)
@@ -71,6 +74,12 @@ static const struct {
 };
 
 #define COUNT(table) (sizeof table / sizeof *table)
+#define REPLACEMENT 0xfffd /* in place of bytes that are no character */
+
+/* What was read and not given out. */
+static uint8_t begun[4]; /* the first bytes of a character: the rest may come later */
+static size_t begun_n;
+static int held = ERR; /* what came after them or was put back; ERR = none */
 
 void keys_init(void)
 {
@@ -140,12 +149,49 @@ static int of_sequence(const int *parameters, int final)
     return KEYS_UNKNOWN;
 }
 
+static int take_code(void)
+{
+    int code = held != ERR ? held : getch();
+    held = ERR;
+    return code;
+}
+
+/* As get_wch, but each run of bytes that is no character is U+FFFD. */
+static int read_character(wint_t *c)
+{
+    for (;;) {
+        int code = take_code();
+        if (code == ERR)
+            return ERR;
+        if (code > 0xff && !begun_n) {
+            *c = (wint_t)code;
+            return KEY_CODE_YES;
+        }
+        ucs4_t character = REPLACEMENT;
+        int n = -1;
+        if (code <= 0xff) {
+            begun[begun_n++] = (uint8_t)code;
+            n = u8_mbtoucr(&character, begun, begun_n);
+        }
+        if (n == -2) /* not whole yet */
+            continue;
+        if (n < 0) {
+            character = REPLACEMENT;
+            if (code > 0xff || begun_n > 1)
+                held = code;
+        }
+        begun_n = 0;
+        *c = (wint_t)character;
+        return OK;
+    }
+}
+
 /* After ESC [ or ESC O: the rest of the sequence. */
 static int read_sequence(wint_t introducer)
 {
     int parameters[3] = {0}, at = 0, n = 0;
     wint_t c;
-    for (; get_wch(&c) == OK; n++) {
+    for (; read_character(&c) == OK; n++) {
         if (c >= '0' && c <= '9' && at < 3 && parameters[at] < 10000)
             parameters[at] = parameters[at] * 10 + (int)(c - '0');
         else if (c == ';')
@@ -163,7 +209,7 @@ static int read_sequence(wint_t introducer)
 static int after_escape(void)
 {
     wint_t c;
-    int kind = get_wch(&c);
+    int kind = read_character(&c);
     if (kind == ERR)
         return KEYS_ESC;
     if (kind == KEY_CODE_YES) { /* Esc before a key is how some terminals send Alt */
@@ -176,7 +222,7 @@ static int after_escape(void)
     if (c == 127 || c == 8)
         return KEYS_ALT | KEYS_BACKSPACE;
     if (c < 32 && c != KEYS_ENTER) { /* Esc, then a control key that came fast: Alt changes none of them */
-        unget_wch((wchar_t)c);
+        held = (int)c;
         return KEYS_ESC;
     }
     return KEYS_ALT | (int)c;
@@ -185,7 +231,7 @@ static int after_escape(void)
 int keys_read(void)
 {
     wint_t c;
-    int kind = get_wch(&c);
+    int kind = read_character(&c);
     if (kind == ERR)
         return KEYS_NONE;
     if (kind == KEY_CODE_YES)

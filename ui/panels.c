@@ -505,7 +505,7 @@ void panel_draw(struct ui *ui, enum focus which, int y, int x, int height, int w
         screen_fill(y + i, x, width, " ", 0);
     bool left = which == FOCUS_CONVERSATIONS;
     int border = left ? x + width - 1 : x;
-    for (int i = 0; i < height; i++)
+    for (int i = 0; i < height && width < screen_columns(); i++)
         screen_text(y + i, border, 1, "│", strlen("│"), STYLE_DIM);
     if (left)
         draw_conversations(ui, y, x + 1, height, width - 3, caret_y, caret_x);

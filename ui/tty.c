@@ -93,7 +93,9 @@ static const struct {
     {SIGCONT, TTY_CONTINUED, true}, {SIGTSTP, TTY_SUSPEND, false}, {SIGWINCH, TTY_RESIZED, false},
     {SIGCHLD, TTY_CHILD, false},
 };
-static const int fatal[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT};
+/* What ends the program at once, after the terminal was given back. */
+static const int fatal[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,  SIGILL,    SIGQUIT, SIGTRAP,
+                            SIGSYS,  SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU};
 
 #define WATCHED (sizeof watched / sizeof *watched)
 #define FATAL (sizeof fatal / sizeof *fatal)
@@ -164,7 +166,8 @@ void tty_signals(bool plain)
     action.sa_handler = on_fatal;
     action.sa_flags = SA_ONSTACK;
     for (size_t i = 0; i < FATAL; i++)
-        sigaction(fatal[i], &action, &before_fatal[i]);
+        if (sigaction(fatal[i], &action, &before_fatal[i]) == 0 && before_fatal[i].sa_handler == SIG_IGN)
+            sigaction(fatal[i], &before_fatal[i], NULL);
     installed = true;
 }
 

@@ -103,7 +103,7 @@ class Terminal:
         return time.monotonic() - start
 
     def send(self, text):
-        os.write(self.fd, text.encode())
+        os.write(self.fd, text if isinstance(text, bytes) else text.encode())
 
     def key(self, name):
         self.send(KEYS.get(name) or chr(ord(name[-1]) & 31))  # "ctrl-x"

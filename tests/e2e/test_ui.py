@@ -236,6 +236,25 @@ class Pasting(UiTest):
         t.keys("\r")
         t.wait_event("SEND 0 0.00 one\ntwomore\nof it\nx|")
 
+    def test_bytes_that_are_no_character_cost_nothing_else(self):
+        t = self.start()
+        for typed, shown in ((b"\x1b[200~caf\xe9 au lait cr\xe8me END\x1b[201~", "caf\ufffd au lait cr\ufffdme END"),
+                             (b"caf\xe9 au lait", "caf\ufffd au lait"),
+                             (b"A\xff\xfeB hello", "A\ufffd\ufffdB hello"),
+                             (b"ab \xf0\x9f\x91 cd", "ab \ufffd cd"),
+                             (b"a\xe2\x80\x1b[D-", "a-\ufffd")):
+            t.keys(typed)
+            self.assertEqual(t.lines()[22], "> " + shown)
+            t.keys("\x15\x1b[F\x15")
+
+    def test_a_character_may_come_in_parts(self):
+        t = self.start()
+        for byte in "树".encode():
+            t.send(bytes([byte]))
+            t.read(0.1)
+        t.settle()
+        self.assertEqual(t.lines()[22], "> 树")
+
     def test_a_large_paste(self):
         t = self.start()
         start = time.monotonic()
@@ -440,6 +459,16 @@ class Commands(UiTest):
 
 
 class Panels(UiTest):
+    def test_the_list_stands_alone_where_there_is_no_room_beside_it(self):
+        t = self.start()
+        self.answered(t)
+        t.keys("\x0f")
+        self.assertIn("Conversations", t.lines()[1])
+        self.assertNotIn("chinwag", t.text())
+        self.assertEqual(t.columns_of(5, "│"), [])
+        t.keys("\x1b")
+        self.assertIn("树下下棋", t.text())
+
     def test_conversations_open_rename_delete_and_filter(self):
         t = self.start()
         t.keys("\x0f")
@@ -596,7 +625,8 @@ class Leaving(UiTest):
             self.expect_restored(t)
 
     def test_fatal_signals_give_the_terminal_back(self):
-        for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE):
+        for sig in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGQUIT, signal.SIGUSR1,
+                    signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU):
             t = self.start()
             t.keys("x")
             os.kill(t.pid, sig)
