@@ -60,6 +60,7 @@ class Terminal:
         self.raw = b""
         self.fd, terminal = os.openpty()
         self.before = self.attributes()
+        self.resize(columns, lines)  # before the program asks
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.fd)
@@ -67,7 +68,6 @@ class Terminal:
             os.execvpe(argv[0], argv, {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
         os.close(terminal)
         self.status = None
-        self.resize(columns, lines)
 
     def resize(self, columns, lines):
         self.screen.resize(lines, columns)
