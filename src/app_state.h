@@ -75,8 +75,8 @@ void app_show_new(struct app *app);
 void app_show_summary(struct app *app);                        /* in a notice */
 void app_open(struct app *app, store_id id, store_id message); /* which it is to show; 0 = any */
 void app_step(struct app *app, int step);                      /* among the answers to the last message */
-void app_notice(struct app *app, const struct conversation *c,
-                const char *text); /* in the transcript, if c is shown */
+/* In the transcript, if c is shown. */
+void app_notice(struct app *app, const struct conversation *c, const char *text);
 void app_remember_prompt(struct app *app, const char *text);
 void app_store_event(struct app *app, const struct store_event *event);
 
@@ -91,8 +91,8 @@ bool app_waits(const struct app *app, const struct conversation *c); /* for its 
 void app_enqueue(struct app *app, struct conversation *c);           /* an answer is owed */
 void app_forget_waiting(struct app *app, const struct conversation *c);
 void app_start_next(struct app *app); /* if the worker is free and something waits */
-int app_save_timeout(
-    const struct app *app); /* milliseconds until the growing answer must be written, -1 = nothing to write */
+/* Milliseconds until the growing answer must be written, -1 = nothing to write. */
+int app_save_timeout(const struct app *app);
 void app_save_answer(struct app *app);
 
 /* ---- app_worker.c: what the worker sends ---- */

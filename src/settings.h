@@ -52,13 +52,14 @@ struct setting {
 };
 extern const struct setting settings_table[N_SETTINGS];
 
-enum setting_layer {                  /* lowest first */
-                     LAYER_MODEL,     /* the model file's own defaults */
-                     LAYER_CONFIG,    /* the configuration file */
-                     LAYER_STORE,     /* changed in the panel, in an earlier run */
-                     LAYER_ARGUMENTS, /* the command line */
-                     LAYER_LIVE,      /* changed in this run */
-                     N_LAYERS,
+/* Lowest first. */
+enum setting_layer {
+    LAYER_MODEL,     /* the model file's own defaults */
+    LAYER_CONFIG,    /* the configuration file */
+    LAYER_STORE,     /* changed in the panel, in an earlier run */
+    LAYER_ARGUMENTS, /* the command line */
+    LAYER_LIVE,      /* changed in this run */
+    N_LAYERS,
 };
 
 struct settings {
@@ -75,8 +76,8 @@ int settings_find(const char *name); /* by name or option: its id, or -1 */
  * otherwise. */
 bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id id, const char *text, char *err,
                    size_t cap);
-void settings_put_number(struct settings *s, enum setting_layer layer, enum setting_id id,
-                         double number); /* clamped */
+/* Clamped to the setting's range. */
+void settings_put_number(struct settings *s, enum setting_layer layer, enum setting_id id, double number);
 /* NULL hides what lower layers have: as if nobody had set it. */
 void settings_put_text(struct settings *s, enum setting_layer layer, enum setting_id id, const char *text);
 void settings_free(struct settings *s);

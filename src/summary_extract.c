@@ -41,8 +41,8 @@ enum {
     SENTENCE_MAX = 240, /* bytes of a sentence that are kept */
     NAME = 1000,        /* weight of a name: of such facts the oldest is ranked first, of all others the newest */
     WORTH = 10,         /* least score of what is put into an extract: thanks and answerers' questions are below it */
-    FACT =
-        90, /* least score of what must not be lost: what the person says of themselves, or with two names or numbers */
+    /* Least score of what must not be lost: what the person says of themselves, or with two names or numbers. */
+    FACT = 90,
 };
 
 /* What a person says of themselves, and what they ask to be kept in mind. Written for lower case. */

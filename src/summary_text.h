@@ -15,8 +15,8 @@ struct span {
     size_t len;
 };
 
-bool same_letters(const char *a, const char *b,
-                  size_t n); /* n bytes, ASCII letters in any case, whatever the locale */
+/* n bytes, ASCII letters in any case, whatever the locale. */
+bool same_letters(const char *a, const char *b, size_t n);
 
 struct span span_of(const char *s);      /* NULL gives an empty one */
 struct span span_trim(struct span text); /* without white space at its ends */

@@ -13,12 +13,12 @@
 #include <string.h>
 
 enum {
-    HELD_BACK =
-        12, /* bytes at the end that may still merge, where no space ends a word: four characters of Chinese */
-    RING_DRAFT =
-        192, /* most bytes of a draft with an attention window: a cache that is a ring can go back less than a chunk */
-    SLICE_FIRST =
-        32, /* tokens evaluated between two looks for a newer guess; what is cancelled within a slice is lost */
+    /* Bytes at the end that may still merge, where no space ends a word: four characters of Chinese. */
+    HELD_BACK = 12,
+    /* Most bytes of a draft with an attention window: a cache that is a ring can go back less than a chunk. */
+    RING_DRAFT = 192,
+    /* Tokens evaluated between two looks for a newer guess; what is cancelled within a slice is lost. */
+    SLICE_FIRST = 32,
     SLICE_LEAST = 8,
     SLICE_MOST = 256,
     SLICE_MS = 30, /* as long as a slice should take: not seen by a person who presses Enter */

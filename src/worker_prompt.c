@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-    BYTES_PER_TOKEN =
-        32,     /* more than text has: what is longer than so many per token of the window is cut uncounted */
+    /* More than text has: what is longer than so many per token of the window is cut uncounted. */
+    BYTES_PER_TOKEN = 32,
     FRAME = 64, /* tokens of a default system prompt, a summary's frame, an answer's header: an estimate */
     TRIES = 8,  /* cuts of one text; each aims below the room, so more than two are rare */
 };

@@ -94,8 +94,8 @@ size_t transcript_unseen(struct transcript *t);
 void transcript_scroll(struct transcript *t, long rows); /* negative: towards the beginning */
 void transcript_home(struct transcript *t);
 void transcript_end(struct transcript *t); /* follow again */
-void transcript_previous(struct transcript *t,
-                         int direction); /* to the header of the entry before (-1) or after (1) */
+/* To the header of the entry before (-1) or after (1). */
+void transcript_previous(struct transcript *t, int direction);
 
 /* Highlights a text and moves to its last match, or to the next older (-1) or newer (1) one. Returns how many there
  * are; `at` (may be NULL) gets the number of the present one from 1. */
