@@ -341,8 +341,8 @@ static const char *const notes[] = {
     "A message that begins with a slash: type two (//like this). A path such as /usr/bin is sent as it is.",
     "/exit and /bye are /quit, /clear is /new, /? is /help, /system TEXT is /set system TEXT.",
     "Panels: arrow keys, Enter, Esc; Tab goes between a panel and the draft.",
-    "In the list of conversations: / filter, r rename, d delete, n new. In the settings: left and right, or type; d "
-    "takes the default back.",
+    ("In the list of conversations: / filter, r rename, d delete, n new. In the settings: left and right, or type; d "
+     "takes the default back."),
     "Selecting with the mouse: hold Shift (Option on a Mac), or /mouse off.",
     "Copying goes through the terminal (OSC 52), over ssh too. In tmux: set -g set-clipboard on.",
     "CHINWAG_PLAIN=1 makes it a plain dialogue of lines, for screen readers. NO_COLOR is respected.",
