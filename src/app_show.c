@@ -250,7 +250,7 @@ static void failing(struct app *app, const struct store_event *event)
     struct buffer text = {0};
     buffer_printf(&text, "Not saved: %s. It is tried again every second; leave only if that cannot be mended.",
                   event->text);
-    ui_flash(app->ui, text.s);
+    ui_set_warning(app->ui, text.s);
     app_notice(app, app->shown, text.s);
     buffer_free(&text);
 }
@@ -264,6 +264,7 @@ void app_store_event(struct app *app, const struct store_event *event)
     case STORE_FOUND: found(app, event); break;
     case STORE_FAILING: failing(app, event); break;
     case STORE_RECOVERED:
+        ui_set_warning(app->ui, NULL);
         ui_flash(app->ui, "Everything is saved again");
         app_notice(app, app->shown, "Everything is saved again.");
         break;

@@ -24,6 +24,7 @@ static void begin_awaiting(struct ui *ui)
 {
     ui->awaiting = true;
     ui->awaiting_taken = false;
+    ui->stop_asked = 0;
     ui->frame_ms = tty_now_ms();
     transcript_end(&ui->transcript);
     transcript_remove(&ui->transcript, PENDING_ID);
@@ -254,7 +255,8 @@ static void do_interrupt(struct ui *ui, const char *argument)
     int64_t now = tty_now_ms();
     if (ui->prompt.kind != PROMPT_NONE) {
         prompt_close(ui);
-    } else if (ui_answering(ui)) {
+    } else if (ui_answering(ui) && now - ui->stop_asked >= STOP_WITHIN_MS) {
+        ui->stop_asked = now;
         stop(ui);
     } else if (ui->draft.text.n) {
         draft_move(&ui->draft, DRAFT_END);

@@ -347,6 +347,12 @@ static void draw_status(struct ui *ui, const struct frame *f)
         screen_text(y, 1, width, help, strlen(help), STYLE_DIM);
         return;
     }
+    if (ui->warning) {
+        char cut[1024];
+        int used = text_ellipsis(ui->warning, width, cut, sizeof cut);
+        screen_text(y, 1, used, cut, strlen(cut), STYLE_WARNING);
+        return;
+    }
     struct lines l = {0};
     status_layout(&ui->status, width, &l);
     screen_line(y, 1, width, &l, &l.v[0], 0);

@@ -21,7 +21,8 @@
 #define CONVERSATIONS_WIDTH 34
 #define SETTINGS_WIDTH 38
 #define FLASH_MS 4000
-#define FLASH_LEAST_MS 600 /* then any key ends it: what came of itself just while a person types can be seen */
+#define STOP_WITHIN_MS 2000 /* an answer told to stop does so */
+#define FLASH_LEAST_MS 600  /* then any key ends it: what came of itself just while a person types can be seen */
 #define FRAME_MS 16
 #define PENDING_ID INT64_MIN /* the entry that says an answer is coming */
 
@@ -124,6 +125,8 @@ struct ui {
     char *flash; /* NULL: none */
     int64_t flash_until;
     int64_t quit_asked; /* when Ctrl-C asked for a second one */
+    int64_t stop_asked; /* when Ctrl-C stopped this answer: until it ends the next one means what comes after */
+    char *warning;      /* stands in the status line while it holds; NULL = none */
     bool mouse;
 
     pid_t editor; /* 0: none runs */

@@ -125,6 +125,7 @@ void ui_close(struct ui *ui)
     free(ui->events);
     free(ui->event_text);
     free(ui->flash);
+    free(ui->warning);
     free(ui->title);
     free(ui);
 }
@@ -385,6 +386,13 @@ void ui_flash(struct ui *ui, const char *text)
         plain_say(ui, ui->flash);
 }
 
+void ui_set_warning(struct ui *ui, const char *text)
+{
+    free(ui->warning);
+    ui->warning = text ? text_clean_string(text, strlen(text), true) : NULL;
+    ui->dirty = true;
+}
+
 void ui_flash_end(struct ui *ui)
 {
     free(ui->flash);
@@ -425,6 +433,8 @@ void ui_set_status(struct ui *ui, const struct ui_status *status)
         ui->awaiting = false;
         place_pending(ui);
     }
+    if (!ui_answering(ui))
+        ui->stop_asked = 0;
     if (!animated && ui_animated(ui))
         ui->frame_ms = tty_now_ms();
     if (ui->plain)

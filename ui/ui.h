@@ -89,6 +89,9 @@ void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 /* One line for some seconds in the status line's place: failures and confirmations. */
 void ui_flash(struct ui *ui, const char *text);
 
+/* What stands there as long as it holds, flashes apart; NULL ends it. Plain mode shows none of it: add a notice too. */
+void ui_set_warning(struct ui *ui, const char *text);
+
 /* Earlier prompts for the Up key, oldest first; replaces those known. */
 void ui_set_history(struct ui *ui, const char *const *prompts, size_t n);
 

@@ -408,6 +408,25 @@ class Conversations(unittest.TestCase):
 
     # ---- a store that fails ----
 
+    def test_that_something_is_not_saved_stands_there_until_it_is(self):
+        t = self.start(*SHORT)
+        self.ask(t, "first")
+        self.wait_answers(1)
+        lock = sqlite3.connect(self.db, timeout=10, isolation_level=None)
+        self.addCleanup(lock.close)
+        lock.execute("BEGIN EXCLUSIVE")
+        self.ask(t, "second")
+        t.wait(lambda text: text.splitlines()[-1].startswith(" Not saved:"), 20)
+        end = time.monotonic() + 5  # longer than any flash
+        while time.monotonic() < end:
+            t.read(0.1)
+        t.type("x")
+        t.read(0.3)
+        self.assertIn("Not saved:", t.text().splitlines()[-1])
+        lock.execute("ROLLBACK")
+        t.wait(lambda text: "saved again" in text.splitlines()[-1], 20)
+        t.wait(lambda text: "F1 help" in text.splitlines()[-1], 20)
+
     def test_what_cannot_be_saved_of_any_conversation_is_put_beside(self):
         beside = self.home / "beside"
         beside.mkdir()

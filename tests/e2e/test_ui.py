@@ -408,6 +408,19 @@ class Commands(UiTest):
         t.send("\x03")
         self.assertEqual(t.end(), 0)
 
+    def test_ctrl_c_in_a_burst_goes_one_step_each(self):
+        t = self.start()
+        t.keys("silence\r")
+        t.wait("thinking")
+        t.keys("a draft")
+        t.keys("\x03\x03\x03")
+        self.assertEqual(t.events().count("STOP"), 1)
+        self.assertNotIn("a draft", t.lines()[22])
+        self.assertIn("again to quit", t.lines()[23])
+        self.assertNotIn("QUIT", t.events())
+        t.send("\x03")
+        self.assertEqual(t.end(), 0)
+
     def test_ctrl_d_leaves_on_an_empty_draft_only(self):
         t = self.start()
         t.keys("ab\x01\x04")
