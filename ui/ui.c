@@ -94,6 +94,8 @@ struct ui *ui_open(char *err, size_t cap)
     if (ui->plain)
         plain_open(ui);
     tty_signals(ui->plain);
+    if (!ui->plain)
+        screen_resized(); /* the terminal may have changed its size before its signal was caught */
     if (!registered)
         atexit(close_at_exit);
     registered = true;
