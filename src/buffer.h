@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define TEXT_MAX (64u << 20) /* bytes of a text read whole: far more than any window holds */
+
 struct buffer {
     char *s;
     size_t len, cap;

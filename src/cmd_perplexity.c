@@ -22,8 +22,10 @@
 static bool read_file(const char *path, struct buffer *text)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool whole = fd >= 0 && buffer_read(text, fd, SIZE_MAX);
-    if (!whole)
+    bool whole = fd >= 0 && buffer_read(text, fd, TEXT_MAX);
+    if (!whole && fd >= 0 && errno == EFBIG)
+        command_fail(1, "%s is longer than %u MB", path, TEXT_MAX >> 20);
+    else if (!whole)
         command_fail(1, "%s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);

@@ -1,11 +1,15 @@
 /* commands.c - see commands.h. */
 #include "commands.h"
 
+#include "buffer.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unictype.h>
+#include <unistr.h>
 
 static const struct {
     const char *name;
@@ -44,14 +48,35 @@ int command_usage(const char *name)
     return 2;
 }
 
+void command_say(const char *text)
+{
+    struct buffer line = {0};
+    buffer_puts(&line, "chinwag: ");
+    for (const uint8_t *s = (const uint8_t *)text, *end = s + strlen(text); s < end;) {
+        ucs4_t c;
+        int n = u8_mbtoucr(&c, s, (size_t)(end - s));
+        bool shown = n > 0 && !uc_is_general_category_withtable(c, UC_CATEGORY_MASK_Cc);
+        n = n > 0 ? n : 1;
+        for (int i = 0; !shown && i < n; i++)
+            buffer_printf(&line, "\\x%02x", s[i]);
+        if (shown)
+            buffer_add(&line, (const char *)s, (size_t)n);
+        s += n;
+    }
+    buffer_puts(&line, "\n");
+    fputs(line.s, stderr);
+    buffer_free(&line);
+}
+
 int command_fail(int status, const char *format, ...)
 {
     va_list args;
+    char *text = NULL;
     va_start(args, format);
-    fputs("chinwag: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    if (vasprintf(&text, format, args) >= 0)
+        command_say(text);
     va_end(args);
+    free(text);
     return status;
 }
 
@@ -67,8 +92,8 @@ long command_number(const char *option, const char *text, long min, long max)
 
 engine_model *command_open_model(const struct engine_model_options *options)
 {
-    char err[512];
-    engine_model *model = engine_model_open(options, err, sizeof err);
+    char err[512] = "the name of the model's file is empty";
+    engine_model *model = !*options->path ? NULL : engine_model_open(options, err, sizeof err);
     if (!model)
         command_fail(1, "%s", err);
     return model;

@@ -20,7 +20,10 @@ command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity, cmd_inspect;
 
 /* ---- for the commands themselves ---- */
 
-/* One line on stderr, "chinwag: " before it; returns status, so that `return command_fail(1, ...)` reads well. */
+/* One line on stderr, "chinwag: " before it. Control characters and what is no UTF-8 are spelled out: \x1b. */
+void command_say(const char *text);
+
+/* Says that; returns status, so that `return command_fail(1, ...)` reads well. */
 int command_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How the command of that name is used, as such a line; returns 2. getopt itself is to say nothing: opterr is 0. */

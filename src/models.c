@@ -68,6 +68,10 @@ static bool fail(char *err, size_t cap, const char *path, const char *why)
 
 bool model_check(const char *path, char *err, size_t cap)
 {
+    if (!*path) {
+        snprintf(err, cap, "the name of the model's file is empty");
+        return false;
+    }
     struct stat st;
     char magic[4];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hold us up */
@@ -91,7 +95,7 @@ bool model_check(const char *path, char *err, size_t cap)
 char *model_resolve(const char *text)
 {
     char *path = path_expand(text);
-    if (strchr(path, '/') || access(path, F_OK) == 0)
+    if (!*path || strchr(path, '/') || access(path, F_OK) == 0)
         return path;
     static const char *const endings[] = {"", ".gguf"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {

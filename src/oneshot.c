@@ -19,9 +19,8 @@
 #include <unistd.h>
 #include <unistr.h>
 
-#define INPUT_MAX (64u << 20) /* bytes of standard input: far more than any window holds */
-#define STOP_MS 2000          /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
-#define STORE_MS 20000        /* ... for the store's word: longer than its own wait for a lock */
+#define STOP_MS 2000   /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
+#define STORE_MS 20000 /* ... for the store's word: longer than its own wait for a lock */
 
 struct oneshot {
     const struct options *options;
@@ -114,10 +113,10 @@ char *oneshot_question(const char *text, const char *piped, size_t n, char *err,
 
 static bool read_input(struct buffer *input, char *err, size_t cap)
 {
-    if (isatty(STDIN_FILENO) || buffer_read(input, STDIN_FILENO, INPUT_MAX))
+    if (isatty(STDIN_FILENO) || buffer_read(input, STDIN_FILENO, TEXT_MAX))
         return true;
     if (errno == EFBIG)
-        snprintf(err, cap, "standard input is longer than %u MB", INPUT_MAX >> 20);
+        snprintf(err, cap, "standard input is longer than %u MB", TEXT_MAX >> 20);
     else
         snprintf(err, cap, "standard input: %s", strerror(errno));
     return false;
@@ -245,7 +244,7 @@ static void take(struct oneshot *o, const struct worker_event *event)
     case WORKER_PIECE: grow(o, event); break;
     case WORKER_DONE: finish(o, event); break;
     case WORKER_SUMMARY: summarized(o, event); break;
-    case WORKER_NOTICE: fprintf(stderr, "chinwag: %s\n", event->text); break;
+    case WORKER_NOTICE: command_say(event->text); break;
     case WORKER_LOADING:
     case WORKER_STARTED:
     case WORKER_COMPACTING: break;

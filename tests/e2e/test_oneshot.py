@@ -273,6 +273,18 @@ class Mistakes(OneShot):
                 self.one_line(self.run_("-m", name, "-p", "x"), 1, name)
         self.one_line(self.run_("-m", "nosuch.gguf", "-p", "x"), 1, "nosuch.gguf", "No such file")
         self.one_line(self.run_("-m", str(self.home), "-p", "x"), 1, "directory")
+        for args in (("-m", "", "-p", "x"), ("inspect", "")):
+            self.one_line(self.run_(*args), 1, "the name of the model's file is empty")
+
+    def test_what_an_argument_says_is_not_obeyed_by_the_terminal(self):
+        for args, status in ((("-m", "a\nb\x1b[31m\u009b", "-p", "x"), 1), (("inspect", "a\nb\x1b[31m\u009b"), 1),
+                             (("a\nb\x1b[31m\u009b",), 2)):
+            with self.subTest(args):
+                self.one_line(self.run_(*args), status, "a\\x0ab\\x1b[31m\\xc2\\x9b")
+        self.one_line(self.run_("-m", b"caf\xe9 \xe4\xbd\xa0", "-p", "x"), 1, "caf\\xe9 你")
+
+    def test_a_text_without_end_is_refused(self):
+        self.one_line(self.run_("perplexity", "-m", NANO, "-f", "/dev/zero"), 1, "/dev/zero is longer than 64 MB")
 
     def test_no_model_says_where_to_put_one(self):
         self.one_line(self.run_("-p", "x"), 1, str(self.home / ".local/share/chinwag/models"), "make model")
