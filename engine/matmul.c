@@ -1,8 +1,8 @@
 /*
  * matmul.c - what the kernel sets share: packing, activations, and the loops around the kernels.
  *
- * One token is multiplied by the packed matrix as it streams from memory (matvec). For more, 16 rows x up to 1280 columns
- * are unpacked once into bytes and floats that stay in the first-level cache, and tiles of a few tokens run over them.
+ * A few tokens are multiplied by the packed matrix as it streams from memory. For more, 16 rows x up to 1280 columns are
+ * unpacked once into bytes and floats that stay in the first-level cache, and tiles of a few tokens run over them.
  * A matrix that is not packed is packed strip by strip on the way, so all paths end in the same kernels.
  */
 #include "matmul.h"
@@ -43,6 +43,7 @@ struct drive {
     const struct activations *a;
     float *y;
     size_t stride;
+    bool streamed; /* not unpacked */
     int c0, c1;
     struct matmul_strip *strip;
     unsigned char *packed; /* a strip packed on the way */
@@ -82,8 +83,8 @@ static void run_tile(const struct drive *d, const struct tile *t, int row, const
         if (!first)
             copy_tile(d, t, row, whole, false);
     }
-    if (d->a->n == 1)
-        d->set->matvec[d->format](packed, (d->c1 - d->c0) / d->layout->block, records, y, first);
+    if (d->streamed)
+        d->set->stream[d->format][t->kernel](packed, (d->c1 - d->c0) / d->layout->block, records, y, stride, first);
     else
         d->set->tile[d->layout->kind][t->kernel](d->strip, d->c1 - d->c0, records, y, stride, first);
     if (partial)
@@ -94,7 +95,7 @@ static void drive_columns(const struct drive *d, int row0, int row1)
 {
     for (int row = row0; row < row1; row += MATMUL_ROWS) {
         const unsigned char *packed = strip_at(d, row);
-        if (d->a->n > 1)
+        if (!d->streamed)
             d->set->unpack[d->format](packed, (d->c1 - d->c0) / d->layout->block, d->strip);
         struct tile t;
         for (int j = 0; j < d->a->n; j += t.n) {
@@ -114,10 +115,11 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
         return;
     }
     d.packed = (unsigned char *)(d.strip + 1);
-    /* Columns in equal parts that fit a strip; packed rows for one token need none. They come first to last, so that
+    d.streamed = a->n <= set->max_streamed;
+    /* Columns in equal parts that fit a strip; packed rows that are streamed need none. They come first to last, so that
      * every element adds its blocks in order. */
     int block = d.layout->block, parts = (w->cols + MATMUL_STRIP_COLUMNS - 1) / MATMUL_STRIP_COLUMNS;
-    if (a->n == 1 && w->packed)
+    if (d.streamed && w->packed)
         parts = 1;
     int step = (w->cols / block + parts - 1) / parts * block;
     for (d.c0 = 0; d.c0 < w->cols; d.c0 = d.c1) {

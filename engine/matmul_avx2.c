@@ -7,7 +7,9 @@
 #define SIGNED_CODES 1
 #include "matmul_x86.h"
 
-#define TILES(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define STREAMS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define TILES STREAMS
+#define MAX_STREAMED 8
 
 static INLINE __m256i with_sign(__m256i x, __m256i w)
 {

@@ -4,7 +4,9 @@
 #include <immintrin.h>
 
 #define VECTORS 2
-#define TILES(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define STREAMS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define TILES STREAMS
+#define MAX_STREAMED 8
 #define DPBUSD _mm256_dpbusd_epi32
 #include "matmul_x86_vnni.h"
 

@@ -12,7 +12,9 @@
  * The set defines before including this:
  *     VECTORS                     1, 2 or 4
  *     SIGNED_CODES                1: 8-bit codes are flipped to signed bytes, for instructions without u8 x s8
- *     TILES(X, ...)               X(tokens, ...) for each width of its tile kernels, ascending, at most 16
+ *     TILES(X, ...)               X(tokens, ...) for each width of its tile kernels: 1, then ascending, at most 16
+ *     STREAMS(X, ...)             the same for the first of them, those that also multiply from the packed stream
+ *     MAX_STREAMED                tokens up to which that is faster than to unpack, in tiles of those widths
  *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
  *     partial                     sums on their way
  *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
@@ -132,7 +134,7 @@ static INLINE void read_scales(struct matmul_layout l, const unsigned char *halv
     }
 }
 
-/* ---- one token: straight from the packed stream ----------------------------------------------------------- */
+/* ---- a few tokens: straight from the packed stream ------------------------------------------------------- */
 
 /* Steps to add before a partial has to be widened, at most those of a sub-block. */
 static INLINE int run_length(int bits, int steps)
@@ -177,54 +179,79 @@ static INLINE floats sum_term(const unsigned char *record, int tokens, int t, in
            to_floats(-begin_sum(record, tokens, t, k, subs, 1));
 }
 
-/* 32 columns whose planes begin at p, for one vector of rows. */
-static INLINE floats matvec_32(struct matmul_layout l, const unsigned char *p, const unsigned char *record,
-                               const floats *scale, const floats *min, floats y)
+/* 32 columns whose planes begin at p, for one vector of rows: each code is taken apart once for all tokens. */
+static INLINE void stream_32(int tokens, struct matmul_layout l, const unsigned char *p, const unsigned char *record,
+                             const floats *scale, const floats *min, floats *y)
 {
     int steps = l.sub / 4, subs = 32 / l.sub, run = run_length(code_bits(l), steps);
-    floats d = splat_float(float_at(record + RECORD_D(1)));
     UNROLL
     for (int k = 0; k < subs; k++) {
-        ints sum = begin_sum(record, 1, 0, k, subs, code_zero(l.kind));
+        ints sum[MAX_TILE_TOKENS];
+        UNROLL
+        for (int t = 0; t < tokens; t++)
+            sum[t] = begin_sum(record, tokens, t, k, subs, code_zero(l.kind));
         UNROLL
         for (int s = 0; s < steps; s += run) {
-            partial part = begin_partial(sum);
+            partial part[MAX_TILE_TOKENS];
             UNROLL
-            for (int i = s; i < s + run; i++)
-                part = add_dot(part, codes_at(l, p, k * steps + i), splat_step(record + 4 * (k * steps + i)),
-                               code_bits(l));
-            sum = end_partial(sum, part);
+            for (int t = 0; t < tokens; t++)
+                part[t] = begin_partial(sum[t]);
+            UNROLL
+            for (int i = k * steps + s; i < k * steps + s + run; i++) {
+                words w = codes_at(l, p, i);
+                UNROLL
+                for (int t = 0; t < tokens; t++) {
+                    part[t] = add_dot(part[t], w, splat_step(record + 4 * (i * tokens + t)), code_bits(l));
+                    if (tokens > 1)
+                        KEEP_PARTIAL(part[t]);
+                }
+            }
+            UNROLL
+            for (int t = 0; t < tokens; t++)
+                sum[t] = end_partial(sum[t], part[t]);
         }
-        y = fma_floats(to_floats(sum), scale[k] * d, y);
-        if (l.has_min)
-            y = fma_floats(min[k], sum_term(record, 1, 0, k, subs), y);
+        UNROLL
+        for (int t = 0; t < tokens; t++) {
+            floats d = splat_float(float_at(record + RECORD_D(tokens) + 4 * t));
+            y[t] = fma_floats(to_floats(sum[t]), scale[k] * d, y[t]);
+            if (l.has_min)
+                y[t] = fma_floats(min[k], sum_term(record, tokens, t, k, subs), y[t]);
+        }
     }
-    return y;
 }
 
-static INLINE void matvec(struct matmul_layout l, const unsigned char *packed, int blocks,
-                          const unsigned char *record, float *out, bool first)
+static INLINE void stream(int tokens, struct matmul_layout l, const unsigned char *packed, int blocks,
+                          const unsigned char *record, float *out, size_t stride, bool first)
 {
-    floats y[VECTORS], scale[QUANT_MAX_BLOCK / 16], min[QUANT_MAX_BLOCK / 16];
-    for (int v = 0; v < VECTORS; v++)
-        y[v] = first ? splat_float(0) : load_floats(out + v * VECTOR_LANES);
-    size_t bytes = (size_t)l.bytes * MATMUL_ROWS, record_bytes = RECORD_TOKEN_BYTES;
+    floats y[VECTORS][MAX_TILE_TOKENS], scale[QUANT_MAX_BLOCK / 16], min[QUANT_MAX_BLOCK / 16];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        UNROLL
+        for (int t = 0; t < tokens; t++)
+            y[v][t] = first ? splat_float(0) : load_floats(out + (size_t)t * stride + v * VECTOR_LANES);
+    }
+    size_t bytes = (size_t)l.bytes * MATMUL_ROWS, record_bytes = RECORD_TOKEN_BYTES * (size_t)tokens;
     const unsigned char *words_at = packed + 2 * MATMUL_ROWS * l.halves,
                         *planes = words_at + 4 * MATMUL_ROWS * l.words;
     for (int b = 0; b < blocks; b++) {
         size_t at = (size_t)b * bytes;
         for (size_t o = 0; o < bytes; o += 64)
             __builtin_prefetch(packed + at + o + PREFETCH_AHEAD);
+        UNROLL
         for (int v = 0; v < VECTORS; v++) {
             const unsigned char *p = planes + at + v * VECTOR_BYTES;
             const unsigned char *r = record + (size_t)b * (size_t)(l.block / 32) * record_bytes;
             read_scales(l, packed + at + v * VECTOR_BYTES / 2, words_at + at + v * VECTOR_BYTES, scale, min);
             for (int c = 0; c < l.block / 32; c++, p += 64 * (l.low + l.high), r += record_bytes)
-                y[v] = matvec_32(l, p, r, scale + c * 32 / l.sub, min + c * 32 / l.sub, y[v]);
+                stream_32(tokens, l, p, r, scale + c * 32 / l.sub, min + c * 32 / l.sub, y[v]);
         }
     }
-    for (int v = 0; v < VECTORS; v++)
-        store_floats(out + v * VECTOR_LANES, y[v]);
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        UNROLL
+        for (int t = 0; t < tokens; t++)
+            store_floats(out + (size_t)t * stride + v * VECTOR_LANES, y[v][t]);
+    }
 }
 
 /* ---- many tokens: unpack, then tiles ---------------------------------------------------------------------- */
@@ -360,18 +387,21 @@ static INLINE void tile(int tokens, int sub, int bits, int zero, bool has_min, c
 
 /* ---- the kernels, by format and kind ----------------------------------------------------------------------- */
 
-#define X(name, ...)                                                                                                 \
-    static void matvec_##name(const unsigned char *packed, int blocks, const unsigned char *record, float *y,        \
-                              bool first)                                                                            \
+#define STREAM(tokens, name)                                                                                         \
+    static void stream_##name##_##tokens(const unsigned char *packed, int blocks, const unsigned char *record,       \
+                                         float *y, size_t stride, bool first)                                        \
     {                                                                                                                \
-        matvec(matmul_layout_##name, packed, blocks, record, y, first);                                              \
-    }                                                                                                                \
+        stream(tokens, matmul_layout_##name, packed, blocks, record, y, stride, first);                              \
+    }
+#define X(name, ...)                                                                                                 \
+    STREAMS(STREAM, name)                                                                                            \
     static void unpack_##name(const unsigned char *packed, int blocks, struct matmul_strip *strip)                   \
     {                                                                                                                \
         unpack(matmul_layout_##name, packed, blocks, strip);                                                         \
     }
 MATMUL_FORMATS(X)
 #undef X
+#undef STREAM
 
 #define TILE(tokens, kind, sub, bits, zero, has_min)                                                                 \
     static void tile_##kind##_##tokens(const struct matmul_strip *strip, int columns, const unsigned char *record,   \
@@ -388,9 +418,12 @@ static const struct matmul_set set = {
 #define X(tokens, ...) tokens,
     .widths = {TILES(X, )},
 #undef X
-#define X(name, ...) [MATMUL_##name] = matvec_##name,
-    .matvec = {MATMUL_FORMATS(X)},
+    .max_streamed = MAX_STREAMED,
+#define STREAM(tokens, name) stream_##name##_##tokens,
+#define X(name, ...) [MATMUL_##name] = {STREAMS(STREAM, name)},
+    .stream = {MATMUL_FORMATS(X)},
 #undef X
+#undef STREAM
 #define X(name, ...) [MATMUL_##name] = unpack_##name,
     .unpack = {MATMUL_FORMATS(X)},
 #undef X

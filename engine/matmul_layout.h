@@ -97,16 +97,17 @@ struct matmul_strip {
 
 /* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the first
  * column. Sums go to y[t * stride + row], continuing what is there unless `first`. */
-typedef void matmul_matvec(const unsigned char *packed, int blocks, const unsigned char *record, float *y,
-                           bool first);
+typedef void matmul_stream(const unsigned char *packed, int blocks, const unsigned char *record, float *y,
+                           size_t stride, bool first);
 typedef void matmul_unpack(const unsigned char *packed, int blocks, struct matmul_strip *strip);
 typedef void matmul_tile(const struct matmul_strip *strip, int columns, const unsigned char *record, float *y,
                          size_t stride, bool first);
 
-#define MATMUL_MAX_TILES 4
+#define MATMUL_MAX_TILES 6
 struct matmul_set {
-    int widths[MATMUL_MAX_TILES + 1]; /* tokens of the tile kernels, ascending, then 0 */
-    matmul_matvec *matvec[MATMUL_N_FORMATS];
+    int widths[MATMUL_MAX_TILES + 1]; /* tokens of the tile kernels: 1, then ascending, then 0 */
+    int max_streamed;                 /* up to so many tokens are multiplied by `stream`, more by `tile` */
+    matmul_stream *stream[MATMUL_N_FORMATS][MATMUL_MAX_TILES];
     matmul_unpack *unpack[MATMUL_N_FORMATS];
     matmul_tile *tile[MATMUL_N_KINDS][MATMUL_MAX_TILES];
     /* y[j * stride + r] for rows of F32, F16 or BF16 */

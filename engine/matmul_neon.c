@@ -6,7 +6,9 @@
 
 #include "matmul_arm.h"
 
-#define TILES(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
+#define STREAMS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__)
+#define TILES STREAMS
+#define MAX_STREAMED 2
 #define RUN_4 8
 #define RUN_5 8
 #define RUN_6 4

@@ -2,7 +2,7 @@
  * matmul_records.h - activations as the kernels read them, and how they come to be.
  *
  * Tokens form tiles of the widths a set has kernels for: as many of the widest as fit, then one that takes the rest, filled
- * up with zeros; a lone token is a tile of one. A tile of T tokens is cols / 32 records, each of 32 columns:
+ * up with zeros. A tile of T tokens is cols / 32 records, each of 32 columns:
  *
  *     int8_t  q[8][T][4]   in steps of 4 columns
  *     float   d[T]         scale: x is about d * q
@@ -28,11 +28,11 @@
 struct tile {
     int j, n;   /* the first token, and how many there are */
     int kernel; /* index of the kernel's width among the set's */
-    int tokens; /* that width: at least n; 1 for a lone token */
+    int tokens; /* that width: at least n */
     unsigned char *records;
 };
 
-/* The tile that token j is in. widths: ascending, then 0. */
+/* The tile that token j is in. widths: 1, then ascending, then 0. */
 static inline struct tile tile_of(const struct activations *a, const int *widths, int j)
 {
     int widest = 0, kernel = 0;
@@ -45,7 +45,7 @@ static inline struct tile tile_of(const struct activations *a, const int *widths
         .j = first,
         .n = left < wide ? left : wide,
         .kernel = kernel,
-        .tokens = a->n == 1 ? 1 : widths[kernel],
+        .tokens = widths[kernel],
         .records = a->records + (size_t)first * (size_t)(a->cols / 32) * RECORD_TOKEN_BYTES,
     };
 }
