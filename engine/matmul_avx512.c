@@ -7,9 +7,10 @@
 #define SIGNED_CODES 1
 #include "matmul_x86.h"
 
-#define STREAMS(X, ...) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__)
-#define TILES(X, ...) STREAMS(X, __VA_ARGS__) X(10, __VA_ARGS__)
-#define MAX_STREAMED 8
+#define TILES(X, ...)                                                                                                \
+    X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__) X(10, __VA_ARGS__)
+#define STREAMS TILES
+#define MAX_STREAMED 20
 
 static INLINE __m512i with_sign(__m512i x, __m512i w)
 {

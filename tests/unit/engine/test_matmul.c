@@ -244,7 +244,7 @@ static void test_odd_columns(void **unused)
 static void test_numbers_of_tokens(void **unused)
 {
     (void)unused;
-    static const int tokens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 33};
+    static const int tokens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 20, 24, 33};
     for (size_t f = 0; f < N_FORMATS; f++)
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
             check_shape(&formats[f], 35, 768, tokens[i]);
