@@ -29,9 +29,11 @@ class Chat(unittest.TestCase):
             t.close()
         shutil.rmtree(self.home)
 
-    def start(self, *options, columns=100, lines=30):
+    def start(self, *options, columns=100, lines=30, slow=False):
+        """slow: with the scalar kernels, so that an answer takes long enough to be cut off."""
         t = Terminal([CHINWAG, "-m", MODEL, "--seed", "1", *options], columns, lines,
-                     {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data", "XDG_CONFIG_HOME": self.home + "/config"})
+                     {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data", "XDG_CONFIG_HOME": self.home + "/config",
+                      **({"CHINWAG_CPU": "scalar"} if slow else {})})
         self.terminals.append(t)
         t.wait("> ")
         return t
@@ -56,7 +58,7 @@ class Chat(unittest.TestCase):
         self.wait_rows("SELECT count(*) FROM message WHERE role = 2 AND state = 0", [(n,)], seconds)
 
     def test_question_stop_temperature_quit_and_restart(self):
-        t = self.start("-n", "400")
+        t = self.start("-n", "400", slow=True)
         first = t.wait("SmolLM2")
         self.ask(t, "Write a long story about a lighthouse keeper.")
         t.wait("you ")
@@ -95,7 +97,7 @@ class Chat(unittest.TestCase):
         print(f"figure: model name on the screen {first * 1000:.0f} ms after the first drawing")
 
     def test_a_killed_program_keeps_every_word_that_was_shown(self):
-        t = self.start(lines=60)  # the whole answer, however fast
+        t = self.start(lines=60, slow=True)
         self.ask(t, "Tell me about the sea.")
         t.wait("tok/s")
         t.read(1.0)
