@@ -124,7 +124,11 @@ static void on_signal(int number)
 
 static void on_fatal(int number)
 {
+    static const char cut_short[] =
+        "chinwag: a file in use, probably the model's, was cut short or could not be read; what was said is kept\n";
     tty_restore();
+    if (number == SIGBUS && write(STDERR_FILENO, cut_short, sizeof cut_short - 1) < 0)
+        _exit(1); /* nothing is left to say it to */
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -144,6 +144,20 @@ class Chat(unittest.TestCase):
         self.assertIn(b"\x1b[?1049l", t.raw)
         self.assertEqual(t.attributes(), t.before)
 
+    def test_a_model_file_cut_short_while_in_use_gets_a_sentence(self):
+        model = pathlib.Path(self.home, "copy.gguf")
+        shutil.copyfile(MODEL, model)
+        t = self.start("--no-repack", "-n", "4", "-m", str(model))
+        t.wait("copy")
+        self.ask(t, "Is anybody there?")
+        self.wait_answers(1)
+        os.truncate(model, 4096)
+        self.ask(t, "Still there?")
+        self.assertEqual(t.end(), -signal.SIGBUS)
+        self.assertIn(b"was cut short", t.raw.split(b"\x1b[?1049l")[-1])
+        self.assertEqual(t.attributes(), t.before)
+        self.wait_answers(1)
+
     def test_chinese_lines_up(self):
         t = self.start("-n", "8")
         t.type("你好，世界🙂")
