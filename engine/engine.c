@@ -32,6 +32,11 @@ bool engine_render_chat(const engine_model *model, const struct engine_message *
     return template_render(model->chat, messages, n, generate, out, err, cap);
 }
 
+void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt)
+{
+    template_skip_thought(model->chat, prompt);
+}
+
 /* ---- defaults -------------------------------------------------------------------------------------------- */
 
 struct engine_sampling engine_default_sampling(const engine_model *model)

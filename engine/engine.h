@@ -129,6 +129,28 @@ struct engine_message {
 bool engine_render_chat(const engine_model *model, const struct engine_message *messages, size_t n, bool generate,
                         struct engine_tokens *out, char *err, size_t cap);
 
+/* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
+ * enable_thinking=false). Nothing where the template knows no such thing. */
+void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt);
+
+/* The thought an answer begins with, where the model is one that reasons (Qwen3, DeepSeek-R1): <think>, what it
+ * thinks, </think>, and the answer proper. Only a text that begins with <think>, white space aside, has one; further
+ * on it is a word like any other. */
+struct engine_thought {
+    enum engine_thought_state {
+        ENGINE_THOUGHT_UNDECIDED, /* what there is may become <think> */
+        ENGINE_THOUGHT_NONE,
+        ENGINE_THOUGHT_OPEN, /* </think> has not come */
+        ENGINE_THOUGHT_CLOSED,
+    } state;
+    size_t start, end; /* the thought without marks and the white space at its ends; end == start: nothing yet */
+    size_t answer;     /* where the answer proper begins, after white space; the length: nowhere yet */
+    size_t searched;   /* there is no </think> before this */
+};
+/* Reads a text of len bytes: initialise with {0}, and give it the text again as it grows. Until it is whole (no more
+ * will come) a beginning of a mark at its end is in neither part, so that what was in one stays there. */
+void engine_thought_read(struct engine_thought *thought, const char *text, size_t len, bool whole);
+
 /* ---- session -------------------------------------------------------------------------------------------- */
 
 enum engine_kv_type { ENGINE_KV_F16, ENGINE_KV_Q8_0 };

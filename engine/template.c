@@ -111,6 +111,7 @@ struct chat_template {
     char *date;
     char *spelled[2];  /* owned strings that format points to */
     int32_t think_end; /* </think>, or -1 */
+    bool may_skip;     /* it thinks, and an empty thought asks it not to */
 };
 
 /* ---- reading the template's text ------------------------------------------------------------------------ */
@@ -238,6 +239,7 @@ static void read_details(struct chat_template *c, const char *text)
         spell(c, text);
     if (c->format.begins && !strstr(text, c->format.begins))
         c->format.before[ENGINE_USER] += sizeof BOS - 1;
+    c->may_skip = c->format.thinks && strstr(text, "enable_thinking");
     if (strstr(text, "bos_token"))
         c->bos = tokenizer_bos_id(c->tokenizer);
 }
@@ -573,4 +575,14 @@ bool template_render(const struct chat_template *c, const struct engine_message 
         return false;
     }
     return true;
+}
+
+void template_skip_thought(const struct chat_template *c, struct engine_tokens *out)
+{
+    struct prompt p = {.c = c, .out = out};
+    if (!c->may_skip)
+        return;
+    put(&p, "<think>\n\n</think>\n\n");
+    flush(&p);
+    free(p.run);
 }

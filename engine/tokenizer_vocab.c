@@ -202,6 +202,13 @@ static size_t token_bytes(const struct tokenizer *t, struct gguf_string s, enum 
     return n;
 }
 
+/* Files differ in what they call the marks around a thought. They are part of what is written: the reader tells the
+ * thought from the answer by them (engine_thought). */
+static bool marks_thought(struct gguf_string s)
+{
+    return (s.n == 7 && memcmp(s.s, "<think>", 7) == 0) || (s.n == 8 && memcmp(s.s, "</think>", 8) == 0);
+}
+
 static void note_byte(struct tokenizer *t, int32_t id)
 {
     unsigned char byte = (unsigned char)t->bytes[t->offset[id]];
@@ -223,6 +230,8 @@ static bool read_tokens(struct tokenizer *t, const struct gguf *g, const struct 
                              id, s.n);
         if (room - used < s.n)
             t->bytes = xrealloc(t->bytes, room = room * 2 + (size_t)t->n_vocab * 8 + s.n, 1);
+        if (t->type[id] == TOKEN_CONTROL && marks_thought(s))
+            t->type[id] = TOKEN_USER;
         size_t n = token_bytes(t, s, t->type[id], t->bytes + used);
         if (n > TOKEN_MAX_BYTES)
             return gguf_fail(g, err, cap, "key tokenizer.ggml.tokens[%d] has %zu bytes, more than the %d allowed", id,

@@ -3,7 +3,8 @@
  *
  * `test_template --render VOCABULARY|bpe|spm [TEMPLATE]` is the other half of tests/golden/test_templates.py: for
  * each line {"messages": [...], "generate": bool, "text": what Jinja rendered} it writes {"ids": ours, "expected":
- * the ids of text, "decoded": the text of ours, "control": how many of ours are control tokens}.
+ * the ids of text, "decoded": the text of ours, "control": how many of ours are control tokens}. With "skip" true the
+ * prompt has the model answer without a thought.
  */
 #include "../../../engine/template.h"
 #include "make_gguf.h"
@@ -230,6 +231,45 @@ static void past_thoughts_are_not_sent_back(void **state)
     close_chat(&chat);
 }
 
+static void a_thought_is_skipped_where_the_template_can(void **state)
+{
+    (void)state;
+    static const char can[] = "<|im_start|> {{ reasoning_content }} </think> {% if enable_thinking is false %}";
+    const char *const templates[] = {can, qwen3, "<|im_start|>"};
+    for (size_t i = 0; i < COUNT(templates); i++) {
+        struct chat chat = open_made(templates[i], false, false);
+        struct engine_tokens out = {0};
+        template_skip_thought(chat.c, &out);
+        char *text = decode(chat.t, &out);
+        assert_string_equal(text, i ? "" : "<think>\n\n</think>\n\n");
+        assert_int_equal(i ? -1 : out.ids[0], i ? -1 : tokenizer_find(chat.t, "<think>"));
+        free(text);
+        engine_tokens_free(&out);
+        close_chat(&chat);
+    }
+}
+
+/* In Qwen3's own files they are user-defined tokens; open_made's are control tokens, as in some conversions. */
+static void the_marks_of_a_thought_are_text_of_the_answer(void **state)
+{
+    (void)state;
+    struct chat chat = open_made(qwen3, false, false);
+    size_t n;
+    const char *bytes = tokenizer_bytes(chat.t, tokenizer_find(chat.t, "</think>"), false, &n);
+    assert_int_equal(n, 8);
+    assert_memory_equal(bytes, "</think>", 8);
+    tokenizer_bytes(chat.t, tokenizer_find(chat.t, "<think>"), false, &n);
+    assert_int_equal(n, 7);
+    tokenizer_bytes(chat.t, tokenizer_find(chat.t, "<|im_end|>"), false, &n);
+    assert_int_equal(n, 0);
+    struct engine_message typed[] = {TEXT(USER, "</think>")};
+    struct engine_tokens out = render(&chat, typed, 1, false);
+    for (size_t i = 0; i < out.n; i++)
+        assert_int_not_equal(out.ids[i], tokenizer_find(chat.t, "</think>")); /* what a person types stays text */
+    engine_tokens_free(&out);
+    close_chat(&chat);
+}
+
 static void a_system_prompt_without_its_question_is_refused(void **state)
 {
     (void)state;
@@ -272,6 +312,8 @@ static json_t *answer(const struct chat *chat, const json_t *line)
     char err[300] = "";
     bool ok = template_render(chat->c, messages, n, json_is_true(json_object_get(line, "generate")), &ours, err,
                               sizeof err);
+    if (json_is_true(json_object_get(line, "skip")))
+        template_skip_thought(chat->c, &ours);
     tokenizer_encode(chat->t, json_string_value(text), json_string_length(text), true, &expected);
     char *decoded = decode(chat->t, &ours);
     size_t control = 0;
@@ -331,6 +373,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_file_without_a_template_is_chatml_if_it_can_be),
         cmocka_unit_test(bos_comes_once_and_only_where_wanted),
         cmocka_unit_test(past_thoughts_are_not_sent_back),
+        cmocka_unit_test(a_thought_is_skipped_where_the_template_can),
+        cmocka_unit_test(the_marks_of_a_thought_are_text_of_the_answer),
         cmocka_unit_test(a_system_prompt_without_its_question_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
