@@ -11,10 +11,26 @@
 
 /* ---- the transcript ---- */
 
+void app_show_growth(struct app *app, const struct conversation_message *m, struct conversation_parts grown)
+{
+    struct ui_thought thought = {.began_ms = m->thought_began_ms,
+                                 .ended_ms = m->thought_ended_ms,
+                                 .whole = m->thought.state == ENGINE_THOUGHT_CLOSED};
+    if (m->thought.end > m->thought.start)
+        ui_append_thought(app->ui, m->id, &thought, grown.thought, grown.thought_len);
+    if (grown.answer_len)
+        ui_append(app->ui, m->id, grown.answer, grown.answer_len);
+}
+
 void app_show_message(struct app *app, const struct conversation_message *m)
 {
-    enum ui_role role = m->role == STORE_USER ? UI_PERSON : UI_MODEL_ANSWER;
-    ui_add(app->ui, m->id, role, m->text.s ? m->text.s : "", m->text.len, m->created_ms);
+    struct conversation_parts parts = conversation_parts(m);
+    if (m->role == STORE_USER) {
+        ui_add(app->ui, m->id, UI_PERSON, parts.answer, parts.answer_len, m->created_ms);
+    } else {
+        ui_add(app->ui, m->id, UI_MODEL_ANSWER, "", 0, m->created_ms);
+        app_show_growth(app, m, parts);
+    }
     ui_set_alternative(app->ui, m->id, m->number, m->count);
     if (m->id != app->answer)
         ui_finish(app->ui, m->id, m->footnote);
@@ -231,6 +247,15 @@ static const char *who_of(const struct store_hit *hit)
     return !hit->message ? NULL : hit->role == STORE_USER ? "you" : "chinwag";
 }
 
+/* The excerpt without the mark a thought begins with. */
+static const char *excerpt_of(const struct store_hit *hit)
+{
+    struct engine_thought t = {0};
+    if (hit->role == STORE_ASSISTANT)
+        engine_thought_read(&t, hit->excerpt, strlen(hit->excerpt), true);
+    return hit->excerpt + t.start;
+}
+
 static void found(struct app *app, const struct store_event *event)
 {
     struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
@@ -238,7 +263,7 @@ static void found(struct app *app, const struct store_event *event)
         rows[i] = (struct ui_conversation){.id = event->hits[i].conversation,
                                            .title = event->hits[i].title,
                                            .updated_ms = event->hits[i].created_ms,
-                                           .detail = event->hits[i].excerpt,
+                                           .detail = excerpt_of(&event->hits[i]),
                                            .message = event->hits[i].message,
                                            .who = who_of(&event->hits[i])};
     ui_set_found(app->ui, event->text, rows, event->n);

@@ -69,6 +69,8 @@ struct conversation *app_held(const struct app *app, store_id id); /* the one in
 /* ---- app_show.c: the transcript and what the store sends ---- */
 void app_show(struct app *app, struct conversation *c);
 void app_show_message(struct app *app, const struct conversation_message *m); /* at the end of the transcript */
+/* What has come to the parts of a message that is there, in the conversation shown. */
+void app_show_growth(struct app *app, const struct conversation_message *m, struct conversation_parts grown);
 /* An answer's figures into the status line. */
 void app_show_stats(struct app *app, const struct engine_stats *stats, int window_used);
 void app_show_new(struct app *app);

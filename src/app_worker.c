@@ -70,21 +70,12 @@ static void take_stats(struct app *app, const struct engine_stats *stats)
 
 static void grow(struct app *app, struct conversation_message *answer, const struct worker_event *event)
 {
-    conversation_append(answer, event->text, event->len);
+    struct conversation_parts grown = conversation_append(answer, event->text, event->len);
     if (app->answering == app->shown)
-        ui_append(app->ui, answer->id, event->text, event->len);
+        app_show_growth(app, answer, grown);
     app->answer_unsaved = true;
     take_stats(app, &event->stats);
-    app->activity = UI_WRITING;
-}
-
-/* The worker's text of the answer is the whole of it; pieces may have been held back until now. */
-static void complete_text(struct app *app, struct conversation_message *answer, const char *whole)
-{
-    size_t have = answer->text.len;
-    if (app->answering != app->shown || !whole || strlen(whole) <= have || memcmp(whole, answer->text.s, have) != 0)
-        return;
-    ui_append(app->ui, answer->id, whole + have, strlen(whole) - have);
+    app->activity = answer->thought.state == ENGINE_THOUGHT_OPEN ? UI_THINKING : UI_WRITING;
 }
 
 static void compact_when_idle(struct app *app, struct conversation *c)
@@ -103,8 +94,10 @@ static void done(struct app *app, struct conversation_message *answer, const str
     struct conversation *c = app->answering;
     bool failed = event->end == WORKER_END_FAILED;
     take_stats(app, &event->stats);
-    complete_text(app, answer, failed ? NULL : event->text);
-    conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    struct conversation_parts grown =
+        conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    if (c == app->shown)
+        app_show_growth(app, answer, grown);
     if (event->end == WORKER_END_LENGTH && app->answer_max && event->stats.generated_tokens >= app->answer_max)
         answer->footnote = "cut at max-tokens";
     conversation_save(c, app->store, answer);

@@ -81,6 +81,8 @@ static void take_message(struct conversation *c, const struct store_message *fro
     m->role = from->role;
     m->state = from->state;
     buffer_puts(&m->text, from->text ? from->text : "");
+    if (m->role == STORE_ASSISTANT)
+        engine_thought_read(&m->thought, m->text.s, m->text.len, true);
     m->model = mem_string(from->model);
     m->created_ms = from->created_ms;
     m->number = from->number;
@@ -211,22 +213,47 @@ struct conversation_message *conversation_find(struct conversation *c, store_id 
     return n ? &c->messages[n - 1] : NULL;
 }
 
-void conversation_append(struct conversation_message *answer, const char *piece, size_t len)
+struct conversation_parts conversation_parts(const struct conversation_message *m)
 {
-    buffer_add(&answer->text, piece, len);
+    const char *text = m->text.s ? m->text.s : "";
+    const struct engine_thought *t = &m->thought; /* of a person's message zeros: all of it is the answer */
+    return (struct conversation_parts){text + t->start, text + t->answer, t->end - t->start, m->text.len - t->answer};
 }
 
-void conversation_finish(struct conversation_message *answer, enum worker_end end, const char *text,
-                         const struct engine_stats *stats)
+/* The text has grown, and how: what is new in its parts. */
+static struct conversation_parts grow(struct conversation_message *m, const char *more, size_t len, bool whole)
 {
-    if (text) {
-        buffer_cut(&answer->text, 0);
-        buffer_puts(&answer->text, text);
-    }
+    struct conversation_parts before = conversation_parts(m);
+    buffer_add(&m->text, more, len);
+    engine_thought_read(&m->thought, m->text.s, m->text.len, whole);
+    int64_t now = conversation_now_ms();
+    if (m->thought.state >= ENGINE_THOUGHT_OPEN && !m->thought_began_ms)
+        m->thought_began_ms = now;
+    if (m->thought_began_ms && !m->thought_ended_ms && (m->thought.state == ENGINE_THOUGHT_CLOSED || whole))
+        m->thought_ended_ms = now;
+    struct conversation_parts p = conversation_parts(m);
+    p.thought += before.thought_len;
+    p.thought_len -= before.thought_len;
+    p.answer += before.answer_len;
+    p.answer_len -= before.answer_len;
+    return p;
+}
+
+struct conversation_parts conversation_append(struct conversation_message *answer, const char *piece, size_t len)
+{
+    return grow(answer, piece, len, false);
+}
+
+struct conversation_parts conversation_finish(struct conversation_message *answer, enum worker_end end,
+                                              const char *text, const struct engine_stats *stats)
+{
+    size_t have = answer->text.len, len = text ? strlen(text) : 0;
+    bool more = len > have && memcmp(text, answer->text.s, have) == 0;
     bool whole = end == WORKER_END_COMPLETE || end == WORKER_END_LENGTH;
     answer->state = whole ? STORE_COMPLETE : STORE_INTERRUPTED;
     answer->footnote = footnote_of(end);
     answer->stats = *stats;
+    return grow(answer, more ? text + have : "", more ? len - have : 0, true);
 }
 
 bool conversation_drop_answer(struct conversation *c)
@@ -283,8 +310,9 @@ static void begin_job(struct conversation_job *job, const struct conversation *c
     for (size_t i = c->n_summarized; i < end; i++) {
         const struct conversation_message *m = &c->messages[i];
         enum engine_role role = m->role == STORE_USER ? ENGINE_USER : ENGINE_ASSISTANT;
-        if (m->role != STORE_SYSTEM && (role == ENGINE_USER || m->text.len))
-            add_to_job(job, m->id, role, m->text.s ? m->text.s : "", m->text.len);
+        struct conversation_parts parts = conversation_parts(m);
+        if (m->role != STORE_SYSTEM && (role == ENGINE_USER || parts.answer_len))
+            add_to_job(job, m->id, role, parts.answer, parts.answer_len);
     }
 }
 

@@ -20,9 +20,11 @@ struct conversation_message {
     store_id id, parent;
     enum store_role role;
     enum store_state state;
-    struct buffer text;
-    char *model;               /* which wrote it; NULL for a person's */
-    int64_t created_ms;        /* since 1970 */
+    struct buffer text;                         /* all of it, of an answer with what was thought before it */
+    struct engine_thought thought;              /* of an answer: its place in text */
+    int64_t thought_began_ms, thought_ended_ms; /* since 1970; 0 = not yet, or it was in another run of the program */
+    char *model;                                /* which wrote it; NULL for a person's */
+    int64_t created_ms;                         /* since 1970 */
     int number, count;         /* of an answer: which of those to its question, from 1, and how many there are */
     const char *footnote;      /* what is to be said about its end, or NULL; static */
     struct engine_stats stats; /* of an answer; zeros = unknown */
@@ -63,10 +65,19 @@ struct conversation_message *conversation_ask(struct conversation *c, const char
 struct conversation_message *conversation_answer(struct conversation *c, const char *model);
 struct conversation_message *conversation_find(struct conversation *c,
                                                store_id message); /* NULL if it is not there */
-void conversation_append(struct conversation_message *answer, const char *piece, size_t len);
-/* The answer has ended. text (may be NULL) is the whole of it, where that is known better than by its pieces. */
-void conversation_finish(struct conversation_message *answer, enum worker_end end, const char *text,
-                         const struct engine_stats *stats);
+
+/* What a text holds: the thought it begins with, where it has one, and what the person reads and the model is told
+ * again. Pointers into the message's text, valid until it grows. */
+struct conversation_parts {
+    const char *thought, *answer;
+    size_t thought_len, answer_len;
+};
+struct conversation_parts conversation_parts(const struct conversation_message *m);
+/* Both return what has come to each part. */
+struct conversation_parts conversation_append(struct conversation_message *answer, const char *piece, size_t len);
+/* The answer has ended. text (may be NULL) is the whole of it: pieces may have been held back until now. */
+struct conversation_parts conversation_finish(struct conversation_message *answer, enum worker_end end,
+                                              const char *text, const struct engine_stats *stats);
 /* Takes the last answer off the path, so that another can be its sibling. False where the last message is none. */
 bool conversation_drop_answer(struct conversation *c);
 /* A summary now stands for everything up to the message `last`. False where that is not on the path. */
@@ -76,9 +87,10 @@ bool conversation_awaits_answer(const struct conversation *c);
 
 /* ---- for the worker ---- */
 
-/* What the model is to see: the system prompt, the summary, and the messages after it and before `answer` (0 = all). Messages of the
- * same side that follow each other (an answer that never came) are joined, for templates want them in turn. Strings belong to the
- * snapshot: it outlives changes to the conversation. */
+/* What the model is to see: the system prompt, the summary, and the messages after it and before `answer` (0 = all);
+ * what was thought before an answer is left out. Messages of the same side that follow each other (an answer that
+ * never came) are joined, for templates want them in turn. Strings belong to the snapshot: it outlives changes to the
+ * conversation. */
 struct conversation_job {
     struct worker_job job;
     struct worker_message *messages;

@@ -34,6 +34,7 @@ struct oneshot {
     bool terminal;         /* standard output is one */
     bool gone;             /* ... nobody reads it any more */
     bool printed, newline; /* it has got something; that ends with a newline */
+    bool thinking;         /* standard error has got something of a thought, and no end of it */
     bool interrupted, done;
     int status;
 };
@@ -144,13 +145,20 @@ static void fail(struct oneshot *o, const char *text)
     o->done = true;
 }
 
-static void print(struct oneshot *o, const char *text, size_t len)
+/* A text as it may go to a file, or a terminal. */
+static struct buffer made_fit(const char *text, size_t len, bool terminal)
 {
     struct buffer shown = {0};
-    if (o->terminal)
+    if (terminal)
         drop_controls(text, len, &shown);
     else
         buffer_add(&shown, text, len);
+    return shown;
+}
+
+static void print(struct oneshot *o, const char *text, size_t len)
+{
+    struct buffer shown = made_fit(text, len, o->terminal);
     if (shown.len && !o->gone) {
         o->printed = true;
         o->newline = shown.s[shown.len - 1] == '\n';
@@ -166,6 +174,37 @@ static void print(struct oneshot *o, const char *text, size_t len)
         }
     }
     buffer_free(&shown);
+}
+
+/* Standard error gets it if it is wanted. A person who watches is at least told why nothing comes. */
+static void print_thought(struct oneshot *o, const char *text, size_t len)
+{
+    bool watched = isatty(STDERR_FILENO);
+    if (!len)
+        return;
+    if (o->options->thoughts) {
+        struct buffer shown = made_fit(text, len, watched);
+        fwrite(shown.s ? shown.s : "", 1, shown.len, stderr);
+        buffer_free(&shown);
+    } else if (!o->thinking && watched && o->terminal) {
+        command_say("thinking (--thoughts shows it)");
+    }
+    o->thinking = true;
+}
+
+static void end_thought(struct oneshot *o)
+{
+    if (o->thinking && o->options->thoughts)
+        fputs("\n\n", stderr);
+    o->thinking = false;
+}
+
+static void print_parts(struct oneshot *o, struct conversation_parts grown)
+{
+    print_thought(o, grown.thought, grown.thought_len);
+    if (grown.answer_len)
+        end_thought(o);
+    print(o, grown.answer, grown.answer_len);
 }
 
 static void save(struct oneshot *o, const struct conversation_message *answer)
@@ -201,13 +240,13 @@ static void finish(struct oneshot *o, const struct worker_event *event)
 {
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
     bool failed = event->end == WORKER_END_FAILED;
-    size_t have = answer->text.len;
-    if (!failed && event->text && strlen(event->text) > have)
-        print(o, event->text + have, strlen(event->text) - have);
-    conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats);
+    print_parts(o, conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats));
+    end_thought(o);
     save(o, answer);
     if (failed)
         fail(o, event->text ? event->text : "the answer failed");
+    else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_LENGTH)
+        fail(o, "the model was still thinking when it was cut off: there is no answer (-n, -c set its room)");
     o->done = true;
 }
 
@@ -225,8 +264,7 @@ static void loaded(struct oneshot *o, const struct worker_event *event)
 static void grow(struct oneshot *o, const struct worker_event *event)
 {
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
-    conversation_append(answer, event->text, event->len);
-    print(o, event->text, event->len);
+    print_parts(o, conversation_append(answer, event->text, event->len));
     o->unsaved = o->store != NULL;
 }
 
@@ -270,6 +308,7 @@ static void answer_it(struct oneshot *o)
     }
     if (o->unsaved) /* given up before its end came */
         save_growth(o);
+    end_thought(o);
     if (o->printed ? !o->newline : o->status == 0 && !o->interrupted)
         print(o, "\n", 1);
     if (o->interrupted && o->status == 0)

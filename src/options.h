@@ -17,6 +17,7 @@ struct options {
     enum options_task task;
     const char *prompt; /* of OPTIONS_ONESHOT; points into argv */
     bool save;          /* keep the one answer as a new conversation */
+    bool thoughts;      /* of OPTIONS_ONESHOT: what is thought before the answer goes to standard error */
     bool resume;        /* go on with resume_id, 0 = the latest */
     int64_t resume_id;
 };

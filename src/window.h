@@ -2,8 +2,8 @@
  * window.h - the plan of the context window: what of a long conversation the model sees. Pure functions, no engine.
  *
  * The prompt is [system] [summary] [verbatim tail]. Between two compactions each prompt extends the one before token for
- * token, so the KV cache is never thrown away. Compaction starts at WINDOW_SOFT of the window when idle, is forced at
- * WINDOW_HARD, and aims at WINDOW_GOAL.
+ * token, so the KV cache is never thrown away; only what a model thought before its last answer goes from it again.
+ * Compaction starts at WINDOW_SOFT of the window when idle, is forced at WINDOW_HARD, and aims at WINDOW_GOAL.
  */
 #ifndef WINDOW_H
 #define WINDOW_H

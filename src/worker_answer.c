@@ -123,9 +123,12 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
     return end;
 }
 
+/* What was thought before an answer is in no later prompt: the answer behind it has to be evaluated anew anyway. */
 static void remember(struct answer *a)
 {
-    if (!a->n_whole)
+    struct engine_thought thought = {0};
+    engine_thought_read(&thought, a->text.s ? a->text.s : "", a->text.len, true);
+    if (!a->n_whole || thought.state != ENGINE_THOUGHT_NONE)
         return;
     struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
     recall_set_ids(r, a->ids.ids, a->n_whole);

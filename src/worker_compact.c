@@ -67,8 +67,23 @@ static bool render_request(struct worker *w, const struct job *job, size_t n, co
 {
     char err[256];
     int room = engine_session_n_ctx(w->session) - worker_summary_max(w);
-    return worker_estimate(w, job, n) <= room && worker_render(w, job, n, request, true, out, err, sizeof err) &&
-           (int)out->n <= room;
+    if (worker_estimate(w, job, n) > room || !worker_render(w, job, n, request, true, out, err, sizeof err))
+        return false;
+    engine_skip_thought(w->model, out);
+    return (int)out->n <= room;
+}
+
+/* A model that thinks all the same is taken at its answer. */
+static void drop_thought(struct buffer *text)
+{
+    struct engine_thought t = {0};
+    engine_thought_read(&t, text->s ? text->s : "", text->len, true);
+    if (!t.answer)
+        return;
+    char *answer = mem_copy(text->s + t.answer, text->len - t.answer);
+    buffer_cut(text, 0);
+    buffer_puts(text, answer);
+    free(answer);
 }
 
 /* The model's own summary of the first `cover` messages, or NULL: interrupted, no room, or not to be trusted. */
@@ -86,9 +101,11 @@ static char *ask_model(struct worker *w, const struct job *job, size_t cover, bo
         room = render_request(w, job, seen, request, &prompt);
     }
     if (room && engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err) == ENGINE_OK &&
-        read_summary(w, worker_summary_max(w), &text) && text.len &&
-        summary_check(text.s, job->summary, turns, seen, err, sizeof err))
-        summary = buffer_take(&text);
+        read_summary(w, worker_summary_max(w), &text)) {
+        drop_thought(&text);
+        if (text.len && summary_check(text.s, job->summary, turns, seen, err, sizeof err))
+            summary = buffer_take(&text);
+    }
     buffer_free(&text);
     engine_tokens_free(&prompt);
     free(turns);

@@ -74,6 +74,12 @@ static const struct action_info actions[ACTION_COUNT] = {
         {GROUP_SCREEN, ON_SCREEN, {ALT(KEYS_PAGE_UP), ALT(KEYS_UP)}, "older", "", "to the message before"},
     [ACTION_NEWER] =
         {GROUP_SCREEN, ON_SCREEN, {ALT(KEYS_PAGE_DOWN), ALT(KEYS_DOWN)}, "newer", "", "to the next message"},
+    [ACTION_THOUGHTS] = {GROUP_SCREEN,
+                         ANYWHERE,
+                         {ALT('t')},
+                         "thoughts",
+                         "[on|off]",
+                         "show what a model thought before it answered, or fold it"},
     [ACTION_REDRAW] = {GROUP_SCREEN, ON_SCREEN, {CTRL('L')}, "redraw", "", "draw the screen anew"},
     [ACTION_MOUSE] =
         {GROUP_SCREEN, ON_SCREEN, {0}, "mouse", "on|off", "the wheel; off leaves the mouse to the terminal"},

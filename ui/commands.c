@@ -307,12 +307,13 @@ static void do_copy(struct ui *ui, const char *argument)
 {
     (void)argument;
     const struct entry *e = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
-    if (!e || !e->text.n) {
+    size_t n = e ? e->text.n - e->thought : 0; /* what was thought is no part of it */
+    if (!n) {
         ui_flash(ui, "there is no answer to copy");
         return;
     }
-    screen_copy(e->text.s, e->text.n);
-    ui_flash_format(ui, "copied the last answer, %zu bytes", e->text.n);
+    screen_copy(e->text.s + e->thought, n);
+    ui_flash_format(ui, "copied the last answer, %zu bytes", n);
 }
 
 static void do_suspend(struct ui *ui, const char *argument)
@@ -322,6 +323,15 @@ static void do_suspend(struct ui *ui, const char *argument)
     tty_stop();
     tty_take(); /* SIGCONT and what came with it */
     screen_return(ui->mouse);
+}
+
+static void do_thoughts(struct ui *ui, const char *argument)
+{
+    bool unfold = *argument ? strncmp(argument, "off", 3) != 0 : !ui->transcript.unfolded;
+    if (!ui->plain)
+        draw_measure(ui);
+    if (!transcript_unfold(&ui->transcript, unfold) || ui->plain)
+        ui_flash(ui, unfold ? "what a model thinks is shown" : "what a model thinks is folded");
 }
 
 static void do_mouse(struct ui *ui, const char *argument)
@@ -528,6 +538,7 @@ static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument)
     [ACTION_OLDER] = do_older,
     [ACTION_NEWER] = do_newer,
     [ACTION_REDRAW] = do_redraw,
+    [ACTION_THOUGHTS] = do_thoughts,
     [ACTION_MOUSE] = do_mouse,
     [ACTION_SUSPEND] = do_suspend,
 };

@@ -146,6 +146,22 @@ static void draw_text_row(const struct ui *ui, const struct row *row, int y, con
         screen_text(y, x + used, 1, "▌", strlen("▌"), 0);
 }
 
+static void draw_thought(const struct ui *ui, const struct row *row, int y, const struct frame *f)
+{
+    const struct entry *e = row->entry;
+    bool thinking = transcript_is_thinking(e), unfolded = transcript_is_unfolded(&ui->transcript, e);
+    const char *mark = thinking ? status_spinner(ui->frame) : unfolded ? "▾" : "▸";
+    char words[96], line[160], key[24], cut[160];
+    int width = f->text_width - TRANSCRIPT_INDENT;
+    status_thought(&e->thinking, thinking, text_words(e->text.s, e->thought), ui_wall_ms(), words, sizeof words);
+    key_name(action_info(ACTION_THOUGHTS)->keys[0], key, sizeof key);
+    snprintf(line, sizeof line, "%s %s · %s %s", mark, words, key, unfolded ? "folds it" : "shows it");
+    if (row->index + 1 < ui->transcript.n || e->revealed || text_width(line, strlen(line)) > width)
+        snprintf(line, sizeof line, "%s %s", mark, words); /* told once is enough */
+    text_ellipsis(line, width, cut, sizeof cut);
+    screen_text(y, f->text_x + TRANSCRIPT_INDENT, width, cut, strlen(cut), STYLE_DIM);
+}
+
 static void draw_waiting(const struct ui *ui, int y, const struct frame *f)
 {
     char words[64], line[96];
@@ -194,6 +210,8 @@ static void draw_transcript(struct ui *ui, const struct frame *f)
             continue;
         if (row->kind == ROW_HEADER)
             draw_header(ui, row, y, f);
+        else if (row->kind == ROW_THOUGHT)
+            draw_thought(ui, row, y, f);
         else if (row->kind == ROW_TEXT)
             draw_text_row(ui, row, y, f);
         else if (row->kind == ROW_WAITING)

@@ -23,6 +23,7 @@ struct plain {
     struct buf typed;   /* not ended by a newline yet */
     struct buf message; /* lines that were continued */
     bool in_line;       /* something was printed since the last newline */
+    bool thinking;      /* a thought was announced, its answer has not begun */
     bool interactive;   /* a person types at a terminal, which shows it */
     bool ended;         /* end of input */
     bool quit;          /* UI_QUIT was said */
@@ -221,14 +222,32 @@ void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int
     plain_prompt(ui);
 }
 
+/* A line says that it thinks; the thought itself comes only if it is wanted. */
+void plain_append_thought(struct ui *ui, const struct ui_thought *thought, const char *piece, size_t n)
+{
+    bool shown = ui->transcript.unfolded;
+    bool goes_on = thought->began_ms && !thought->ended_ms;
+    if (!n || (!goes_on && !ui->lines->thinking && !shown)) /* one from before is not told of */
+        return;
+    if (!ui->lines->thinking)
+        plain_say(ui, shown ? "thinking:" : "thinking");
+    ui->lines->thinking = true;
+    if (shown)
+        print(ui, piece, n);
+}
+
 void plain_append(struct ui *ui, const char *piece, size_t n)
 {
+    if (ui->lines->thinking && ui->transcript.unfolded)
+        plain_say(ui, "answer:");
+    ui->lines->thinking = false;
     print(ui, piece, n);
 }
 
 void plain_finish(struct ui *ui, const char *footnote)
 {
     end_line(ui);
+    ui->lines->thinking = false;
     if (footnote && *footnote)
         plain_say(ui, footnote);
     ui->status.activity = UI_IDLE;

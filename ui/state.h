@@ -234,6 +234,7 @@ bool plain_due(const struct ui *ui); /* something that was read can be acted on 
 void plain_show(struct ui *ui);      /* a conversation's name */
 void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms);
 void plain_append(struct ui *ui, const char *piece, size_t n);
+void plain_append_thought(struct ui *ui, const struct ui_thought *thought, const char *piece, size_t n);
 void plain_finish(struct ui *ui, const char *footnote);
 void plain_say(struct ui *ui, const char *text); /* a line of the program's own */
 void plain_status(struct ui *ui, enum ui_activity before);

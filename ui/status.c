@@ -23,6 +23,27 @@ void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t
         snprintf(out, cap, "%s", words[activity]);
 }
 
+static void put_duration(int64_t ms, char *out, size_t cap)
+{
+    int64_t seconds = ms < 1000 ? 1 : ms / 1000;
+    if (seconds < 60)
+        snprintf(out, cap, "%d s", (int)seconds);
+    else
+        snprintf(out, cap, "%d min %d s", (int)(seconds / 60), (int)(seconds % 60));
+}
+
+void status_thought(const struct ui_thought *thought, bool goes_on, size_t words, int64_t now_ms, char *out,
+                    size_t cap)
+{
+    char took[40] = "";
+    int64_t end = goes_on ? now_ms : thought->ended_ms;
+    if (thought->began_ms && end)
+        put_duration(end - thought->began_ms, took, sizeof took);
+    const char *what = goes_on ? "thinking" : thought->whole ? "thought" : "unfinished thought";
+    const char *between = !*took ? "" : goes_on ? " " : " for ";
+    snprintf(out, cap, "%s%s%s · %zu word%s", what, between, took, words, words == 1 ? "" : "s");
+}
+
 const char *status_spinner(unsigned frame)
 {
     static const char *const frames[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};

@@ -16,6 +16,10 @@
 void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t cap);
 const char *status_spinner(unsigned frame); /* one cell */
 
+/* "thinking 12 s · 240 words" while it goes on, "thought for 12 s · 240 words", "unfinished thought · 3 words". */
+void status_thought(const struct ui_thought *thought, bool goes_on, size_t words, int64_t now_ms, char *out,
+                    size_t cap);
+
 /* One line of at most width cells: what matters least is left out until it fits. */
 void status_layout(const struct ui_status *s, int width, struct lines *out);
 

@@ -235,6 +235,27 @@ int text_ellipsis(const char *s, int width, char *out, size_t cap)
 
 /* ---- characters and words ---- */
 
+size_t text_words(const char *s, size_t n)
+{
+    size_t words = 0;
+    bool within = false;
+    for (size_t i = 0; i < n;) {
+        uint32_t cp;
+        i += text_decode(s + i, n - i, &cp);
+        bool kana = cp >= 0x3041 && cp <= 0x30ff;
+        if (kana || uc_is_property_ideographic(cp)) {
+            words++;
+            within = false;
+        } else if (uc_is_space(cp)) {
+            within = false;
+        } else if (!within && uc_is_alnum(cp)) {
+            words++;
+            within = true;
+        }
+    }
+    return words;
+}
+
 char *text_valid(const char *s, size_t n, size_t *out_n)
 {
     struct buf b = {0};

@@ -46,6 +46,10 @@ size_t text_fit(const char *s, size_t n, int width, int *used);
 /* Copies s into out (cap bytes), cut to width cells with "…" at its end if it had to be cut. Returns the width. */
 int text_ellipsis(const char *s, int width, char *out, size_t cap);
 
+/* Words of any text, as word processors count them: what stands between spaces, and each character of Chinese and
+ * Japanese. */
+size_t text_words(const char *s, size_t n);
+
 /* ---- valid UTF-8 (raw text made valid by text_valid) ---- */
 
 /* A copy fit for the draft: malformed bytes are U+FFFD, CR and CR LF a newline, other controls but tab dropped. */

@@ -28,6 +28,31 @@ static void layout_plain(struct entry *e, int width)
     flow_free(&f);
 }
 
+static void put_thought(struct entry *e, size_t from, size_t to, const struct markdown_options *options)
+{
+    struct flow f = {0};
+    flow_add_raw(&f, e->text.s + from, to - from, STYLE_DIM);
+    for (size_t i = 0; i < f.n; i++)
+        f.src[i] += (uint32_t)from;
+    flow_wrap(&f, options->width, false, options->ascii ? "| " : "│ ", STYLE_DIM, &e->lines);
+    flow_free(&f);
+}
+
+/* The thought as it is, quoted: its whole lines for good, the last one until it grows. */
+static void layout_thought(struct entry *e, const struct markdown_options *options)
+{
+    size_t closed = e->thought;
+    while (closed > e->closed && e->text.s[closed - 1] != '\n')
+        closed--;
+    if (closed > e->closed) {
+        put_thought(e, e->closed, closed - 1, options);
+        e->closed = closed;
+        e->closed_lines = e->lines.n;
+    }
+    if (closed < e->thought)
+        put_thought(e, closed, e->thought, options);
+}
+
 /* Lays out text[from..to) after what is there, with an empty line between. */
 static void layout_block(struct entry *e, size_t from, size_t to, const struct markdown_options *options)
 {
@@ -44,6 +69,14 @@ static void layout_answer(struct entry *e, const struct markdown_options *option
 {
     size_t n = trimmed(e);
     lines_truncate(&e->lines, e->closed_lines);
+    if (e->closed < e->thought) {
+        if (e->laid_unfolded)
+            layout_thought(e, options);
+        if (n <= e->thought)
+            return;
+        e->closed = e->thought; /* with an answer behind it, it does not grow any more */
+        e->closed_lines = e->lines.n;
+    }
     if (!e->finished) {
         size_t closed = markdown_closed(e->text.s, e->text.n, e->closed);
         if (closed > e->closed) {
@@ -60,12 +93,14 @@ static void layout(const struct transcript *t, struct entry *e)
 {
     int width = t->width - TRANSCRIPT_INDENT;
     struct markdown_options options = {.width = width > 4 ? width : 4, .ascii = t->ascii};
-    if (e->laid_width == options.width && e->laid_n == e->text.n)
+    bool unfolded = transcript_is_unfolded(t, e);
+    if (e->laid_width == options.width && e->laid_n == e->text.n && e->laid_unfolded == unfolded)
         return;
-    if (e->laid_width != options.width || e->role != UI_MODEL_ANSWER) {
+    if (e->laid_width != options.width || e->laid_unfolded != unfolded || e->role != UI_MODEL_ANSWER) {
         lines_truncate(&e->lines, 0);
         e->closed = e->closed_lines = 0;
     }
+    e->laid_unfolded = unfolded;
     if (e->role == UI_MODEL_ANSWER)
         layout_answer(e, &options);
     else
@@ -76,14 +111,20 @@ static void layout(const struct transcript *t, struct entry *e)
 
 /* ---- rows ---- */
 
+/* Header, and the row of a thought. */
 static size_t head_of(const struct entry *e)
 {
-    return e->role != UI_NOTICE;
+    return (e->role != UI_NOTICE) + (e->thought > 0);
+}
+
+bool transcript_is_thinking(const struct entry *e)
+{
+    return e->thought && !e->finished && !e->thinking.whole;
 }
 
 static bool is_waiting(const struct entry *e)
 {
-    return e->role == UI_MODEL_ANSWER && !e->finished && !e->lines.n;
+    return e->role == UI_MODEL_ANSWER && !e->finished && !e->lines.n && !transcript_is_thinking(e);
 }
 
 static size_t rows_of(const struct transcript *t, struct entry *e)
@@ -104,7 +145,9 @@ static struct position position_of(const struct transcript *t, struct anchor a)
     struct entry *e = &t->v[a.entry];
     struct position p = {a.entry, 0};
     size_t rows = rows_of(t, e);
-    if (a.part == ANCHOR_TEXT) {
+    if (a.part == ANCHOR_HEADER && a.extra < head_of(e)) {
+        p.row = a.extra;
+    } else if (a.part == ANCHOR_TEXT) {
         size_t line = 0;
         while (line + 1 < e->lines.n && e->lines.v[line + 1].src <= a.src)
             line++;
@@ -121,10 +164,11 @@ static struct position position_of(const struct transcript *t, struct anchor a)
 
 static struct anchor anchor_of(const struct transcript *t, struct position p)
 {
-    struct anchor a = {.entry = p.entry, .part = ANCHOR_HEADER};
+    struct anchor a = {.entry = p.entry, .part = ANCHOR_HEADER, .extra = p.row};
     if (p.entry >= t->n || p.row < head_of(&t->v[p.entry]))
         return a;
     const struct entry *e = &t->v[p.entry];
+    a.extra = 0;
     if (p.row >= head_of(e) + e->lines.n) {
         a.part = ANCHOR_END;
         return a;
@@ -215,7 +259,7 @@ void transcript_view(struct transcript *t, struct row *rows)
         rows[i].index = p.entry;
         size_t line = p.row - head_of(e);
         if (p.row < head_of(e)) {
-            rows[i].kind = ROW_HEADER;
+            rows[i].kind = p.row ? ROW_THOUGHT : ROW_HEADER;
         } else if (line < e->lines.n) {
             rows[i].kind = ROW_TEXT;
             rows[i].number = line;
@@ -269,6 +313,24 @@ void transcript_previous(struct transcript *t, int direction)
         p.entry++;
     p.row = 0;
     move_top(t, p);
+}
+
+bool transcript_is_unfolded(const struct transcript *t, const struct entry *e)
+{
+    return e->thought && (t->unfolded || e->revealed);
+}
+
+bool transcript_unfold(struct transcript *t, bool unfolded)
+{
+    size_t last = t->n;
+    t->unfolded = unfolded;
+    while (last && !t->v[last - 1].thought)
+        last--;
+    if (!unfolded)
+        move_top(t, top(t));                                  /* it may all be in view again */
+    else if (t->following && last && t->v[last - 1].finished) /* one being written is followed */
+        move_top(t, (struct position){last - 1, 0});
+    return last > 0;
 }
 
 void transcript_resize(struct transcript *t, int width, int height)
@@ -329,6 +391,22 @@ bool transcript_append(struct transcript *t, int64_t id, const char *piece, size
         e->laid_width = 0;
     e->finished = false;
     buf_add(&e->text, piece, n);
+    return true;
+}
+
+bool transcript_append_thought(struct transcript *t, int64_t id, const struct ui_thought *thought, const char *piece,
+                               size_t n)
+{
+    struct entry *e = entry_of(t, id);
+    if (!e)
+        return false;
+    e->thinking = *thought;
+    if (n && (e->finished || e->text.n > e->thought))
+        e->laid_width = 0;
+    if (n)
+        e->finished = false;
+    buf_insert(&e->text, e->thought, piece, n);
+    e->thought += n;
     return true;
 }
 
@@ -440,10 +518,18 @@ bool transcript_match(const struct transcript *t, const struct entry *e, size_t 
     return found;
 }
 
+/* A thought is searched too, folded or not: one that has the text is unfolded while it is searched for. */
+static void reveal(const struct transcript *t, struct entry *e)
+{
+    size_t start, end;
+    e->revealed = e->thought && text_find(e->text.s, e->thought, t->find.s, t->find.n, 0, &start, &end);
+}
+
 /* Adds the matches of one entry, in order. */
 static void matches_of(const struct transcript *t, size_t index, struct match **out, size_t *n, size_t *cap)
 {
     struct entry *e = &t->v[index];
+    reveal(t, e);
     layout(t, e);
     for (size_t line = 0; line < e->lines.n;) {
         struct paragraph p;
@@ -492,6 +578,8 @@ size_t transcript_find(struct transcript *t, const char *needle, int direction, 
 
 void transcript_find_clear(struct transcript *t)
 {
+    for (size_t i = 0; i < t->n; i++)
+        t->v[i].revealed = false;
     buf_clear(&t->find);
     t->current_number = 0;
 }

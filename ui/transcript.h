@@ -1,10 +1,11 @@
 /*
  * transcript.h - the entries of the conversation, laid out for a width, and the part of them in view. No curses.
  *
- * Rows: each entry is a header (a notice has none), its text indented by TRANSCRIPT_INDENT or a row that waits for
- * it, maybe a footnote, and an empty row. Layout is done when a row is first asked for and kept until text or width
- * change; of a growing entry only the open block is done again. The view follows the tail, or stays with the text at
- * its top, whatever arrives and however the size changes.
+ * Rows: each entry is a header (a notice has none), a row for what was thought before an answer and, unfolded, the
+ * thought itself, its text indented by TRANSCRIPT_INDENT or a row that waits for it, maybe a footnote, and an empty
+ * row. Layout is done when a row is first asked for and kept until text or width change; of a growing entry only the
+ * open block is done again. The view follows the tail, or stays with the text at its top, whatever arrives and however
+ * the size changes.
  */
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
@@ -23,12 +24,16 @@ struct entry {
     int64_t id;
     enum ui_role role;
     int64_t time_ms;
-    int number, count;   /* of several answers to one question: which, of how many; 0 = the only one */
-    struct buf text;     /* raw */
+    int number, count; /* of several answers to one question: which, of how many; 0 = the only one */
+    struct buf text;   /* raw: the thought, then the answer */
+    size_t thought;    /* bytes of text that are the thought */
+    struct ui_thought thinking;
+    bool revealed;       /* what is searched for is in the thought: unfolded while it is */
     struct buf footnote; /* clean; empty = none */
     bool finished;       /* no more pieces: laid out as a whole. So is what was added with text, until it grows */
     struct lines lines;  /* valid if laid_width is the width */
     int laid_width;      /* 0 = not laid out */
+    bool laid_unfolded;
     size_t laid_n;       /* bytes of text the lines show */
     size_t closed;       /* text before this is laid out for good ... */
     size_t closed_lines; /* ... in the first this many lines */
@@ -39,7 +44,7 @@ struct anchor {
     size_t entry;
     enum { ANCHOR_HEADER, ANCHOR_TEXT, ANCHOR_END } part;
     uint32_t src; /* ANCHOR_TEXT: offset of the row's first text */
-    size_t extra; /* rows from there, where several share it */
+    size_t extra; /* rows from there, where several share it; of ANCHOR_HEADER: from the first */
 };
 
 /* A match of the text searched for. */
@@ -53,6 +58,7 @@ struct transcript {
     size_t n, cap;
     int width, height; /* of the view, in cells and rows */
     bool ascii;
+    bool unfolded;     /* thoughts are */
     bool following;    /* the view is at the tail and stays there */
     struct anchor top; /* of the view; meaningful when not following */
     size_t seen_entry; /* the tail as it was when the view left it */
@@ -67,7 +73,7 @@ struct transcript {
 struct row {
     const struct entry *entry; /* NULL: beyond the end */
     size_t index;              /* of the entry */
-    enum { ROW_HEADER, ROW_TEXT, ROW_WAITING, ROW_FOOTNOTE, ROW_EMPTY } kind;
+    enum { ROW_HEADER, ROW_THOUGHT, ROW_TEXT, ROW_WAITING, ROW_FOOTNOTE, ROW_EMPTY } kind;
     const struct line *line; /* ROW_TEXT */
     size_t number;           /* ROW_TEXT: index of the line in entry->lines */
     bool last;               /* ROW_TEXT: the last of its entry */
@@ -79,12 +85,19 @@ void transcript_clear(struct transcript *t);
 
 void transcript_add(struct transcript *t, int64_t id, enum ui_role role, const char *text, size_t n, int64_t time_ms);
 bool transcript_append(struct transcript *t, int64_t id, const char *piece, size_t n); /* false: no such entry */
+bool transcript_append_thought(struct transcript *t, int64_t id, const struct ui_thought *thought, const char *piece,
+                               size_t n);
 bool transcript_finish(struct transcript *t, int64_t id, const char *footnote);
 void transcript_set_alternative(struct transcript *t, int64_t id, int number, int count);
 void transcript_remove(struct transcript *t, int64_t id);
 struct entry *transcript_last(struct transcript *t, enum ui_role role); /* NULL: none */
 
 void transcript_resize(struct transcript *t, int width, int height);
+
+/* Shows what was thought, the last thought from its beginning, or folds it away again. False: there is none yet. */
+bool transcript_unfold(struct transcript *t, bool unfolded);
+bool transcript_is_unfolded(const struct transcript *t, const struct entry *e);
+bool transcript_is_thinking(const struct entry *e); /* its thought goes on */
 
 /* Makes the rows of the view: rows[0..height). */
 void transcript_view(struct transcript *t, struct row *rows);

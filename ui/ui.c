@@ -353,6 +353,17 @@ void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len)
     ui->dirty = true;
 }
 
+void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thought, const char *piece, size_t len)
+{
+    if (len) {
+        ui->awaiting = false;
+        place_pending(ui);
+    }
+    if (transcript_append_thought(&ui->transcript, id, thought, piece, len) && ui->plain)
+        plain_append_thought(ui, thought, piece, len);
+    ui->dirty = true;
+}
+
 void ui_finish(struct ui *ui, int64_t id, const char *footnote)
 {
     const struct entry *last = transcript_last(&ui->transcript, UI_MODEL_ANSWER);

@@ -80,6 +80,13 @@ void ui_set_title(struct ui *ui, const char *title);
 void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size_t len, int64_t time_ms);
 /* Grows the last entry of that id by a piece (whole UTF-8 sequences). */
 void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len);
+/* What a model thought before it answered: above the answer, folded to a line until the person unfolds it. */
+struct ui_thought {
+    int64_t began_ms, ended_ms; /* since 1970; 0 = unknown, and the end's: it goes on */
+    bool whole;                 /* it came to its end; one whose entry is finished before was broken off */
+};
+/* Grows the thought of the last entry of that id by a piece (whole UTF-8 sequences; may be ""). */
+void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thought, const char *piece, size_t len);
 /* The entry is whole: laid out once more as complete Markdown. footnote (may be NULL): "stopped", "cut at the window". */
 void ui_finish(struct ui *ui, int64_t id, const char *footnote);
 /* The entry is one of several answers to the same question: which, from 1, and of how many. */

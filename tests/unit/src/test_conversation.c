@@ -218,6 +218,75 @@ static void pieces_make_the_answer_and_the_end_its_state(void **state)
     assert_int_equal(m->stats.generated_tokens, 5);
 }
 
+/* The parts as they come, put together. */
+struct grown {
+    char thought[200], answer[200];
+};
+
+static void take_grown(struct grown *g, struct conversation_parts p)
+{
+    strncat(g->thought, p.thought, p.thought_len);
+    strncat(g->answer, p.answer, p.answer_len);
+}
+
+static void a_thought_grows_apart_from_the_answer(void **state)
+{
+    (void)state;
+    static const char text[] = "<think>\n嗯 x < y\n</think>\n\nSo y.";
+    ask("which?");
+    for (size_t step = 1; step < sizeof text; step++) {
+        struct conversation_message *m = conversation_answer(c, "model");
+        struct grown g = {0};
+        size_t cut = sizeof text - 4;
+        for (size_t i = 0; i < cut; i += step)
+            take_grown(&g, conversation_append(m, text + i, cut - i < step ? cut - i : step));
+        take_grown(&g, conversation_finish(m, WORKER_END_COMPLETE, text, &(struct engine_stats){0}));
+        assert_string_equal(g.thought, "嗯 x < y");
+        assert_string_equal(g.answer, "So y.");
+        assert_string_equal(m->text.s, text); /* all of it is kept */
+        assert_true(m->thought_began_ms && m->thought_ended_ms >= m->thought_began_ms);
+        conversation_drop_answer(c);
+    }
+}
+
+static void thoughts_are_not_told_again(void **state)
+{
+    (void)state;
+    ask("<think>mine</think> 2+2?");
+    store_id four = answer("<think>\nTwo and two.\n</think>\n\n4");
+    ask("sure?");
+    struct conversation_message *m = conversation_answer(c, "model");
+    conversation_append(m, "<think>\nAm I", 12);
+    conversation_finish(m, WORKER_END_STOPPED, NULL, &(struct engine_stats){0});
+    assert_int_equal(m->thought.state, ENGINE_THOUGHT_OPEN);
+    ask("well?");
+    job_is(0, "-|user:<think>mine</think> 2+2?|assistant:4|user:sure?\n\nwell?");
+    job_is(four, "-|user:<think>mine</think> 2+2?");
+    assert_string_equal(c->title, "<think>mine</think> 2+2?");
+}
+
+static void a_stored_thought_is_told_from_its_answer(void **state)
+{
+    (void)state;
+    struct store_message messages[] = {
+        {.id = 1, .role = STORE_USER, .text = (char *)"<think>a</think>b"},
+        {.id = 2, .parent = 1, .role = STORE_ASSISTANT, .text = (char *)"<think>a</think>b"},
+        {.id = 3, .parent = 2, .role = STORE_ASSISTANT, .state = STORE_STREAMING, .text = (char *)"<think>a </th"},
+    };
+    struct store_event loaded = {.type = STORE_LOADED, .messages = messages, .n = 3, .conversation = {.id = 7}};
+    struct conversation *stored = conversation_from_store(&loaded);
+    static const char *const expected[][2] = {{"", "<think>a</think>b"}, {"a", "b"}, {"a </th", ""}};
+    for (size_t i = 0; i < 3; i++) {
+        struct conversation_parts p = conversation_parts(&stored->messages[i]);
+        assert_int_equal(p.thought_len, strlen(expected[i][0]));
+        assert_memory_equal(p.thought, expected[i][0], p.thought_len);
+        assert_int_equal(p.answer_len, strlen(expected[i][1]));
+        assert_memory_equal(p.answer, expected[i][1], p.answer_len);
+        assert_int_equal(stored->messages[i].thought_began_ms, 0); /* how long it took is not kept */
+    }
+    conversation_free(stored);
+}
+
 static void answering_again_forks(void **state)
 {
     (void)state;
@@ -368,6 +437,9 @@ int main(void)
         each(the_system_prompt_is_the_conversations_own),
         each(a_summary_stands_for_what_it_covers),
         each(pieces_make_the_answer_and_the_end_its_state),
+        each(a_thought_grows_apart_from_the_answer),
+        each(thoughts_are_not_told_again),
+        each(a_stored_thought_is_told_from_its_answer),
         each(answering_again_forks),
         each(a_reopened_conversation_reaches_the_model),
         each(nothing_is_written_of_a_deleted_conversation),

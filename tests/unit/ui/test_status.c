@@ -133,6 +133,28 @@ static void times_are_as_a_person_says_them(void **state)
     }
 }
 
+static void assert_thought(struct ui_thought t, bool goes_on, size_t words, const char *expected)
+{
+    char s[96];
+    status_thought(&t, goes_on, words, 100000, s, sizeof s);
+    assert_string_equal(s, expected);
+}
+
+static void a_thought_is_a_line(void **state)
+{
+    (void)state;
+    assert_thought((struct ui_thought){.began_ms = 88000}, true, 240, "thinking 12 s · 240 words");
+    assert_thought((struct ui_thought){.began_ms = 88000, .ended_ms = 92900, .whole = true}, false, 1,
+                   "thought for 4 s · 1 word");
+    assert_thought((struct ui_thought){.began_ms = 1000, .ended_ms = 66000, .whole = true}, false, 2,
+                   "thought for 1 min 5 s · 2 words");
+    assert_thought((struct ui_thought){.began_ms = 88000, .ended_ms = 88001}, false, 2,
+                   "unfinished thought for 1 s · 2 words");
+    assert_thought((struct ui_thought){.whole = true}, false, 2, "thought · 2 words");
+    assert_thought((struct ui_thought){0}, false, 2, "unfinished thought · 2 words");
+    assert_thought((struct ui_thought){0}, true, 2, "thinking · 2 words");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +163,7 @@ int main(void)
         cmocka_unit_test(what_is_unknown_is_not_shown),
         cmocka_unit_test(a_full_window_is_conspicuous),
         cmocka_unit_test(activity_has_a_name),
+        cmocka_unit_test(a_thought_is_a_line),
         cmocka_unit_test(bars_fill),
         cmocka_unit_test(times_are_as_a_person_says_them),
     };

@@ -179,6 +179,22 @@ static void finding_leaves_letter_case_aside(void **state)
     assert_false(text_find("ab", 2, "abc", 3, 0, &start, &end));
 }
 
+static size_t words(const char *s)
+{
+    return text_words(s, strlen(s));
+}
+
+static void words_are_counted_as_word_processors_do(void **state)
+{
+    (void)state;
+    assert_int_equal(words(""), 0);
+    assert_int_equal(words(" \n - … "), 0);
+    assert_int_equal(words("Don't count (well-known) 3.14\ntwice."), 5);
+    assert_int_equal(words("二加二，是四。"), 5);
+    assert_int_equal(words("用 C语言 写 ひらカナ　天"), 1 + 3 + 1 + 4 + 1);
+    assert_int_equal(words("naïve\xff한국어 \xe4\xba"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +208,7 @@ int main(void)
         cmocka_unit_test(fitting_never_cuts_a_cell),
         cmocka_unit_test(a_character_is_a_grapheme),
         cmocka_unit_test(words_are_found_in_both_directions),
+        cmocka_unit_test(words_are_counted_as_word_processors_do),
         cmocka_unit_test(valid_text_is_fit_for_the_draft),
         cmocka_unit_test(finding_leaves_letter_case_aside),
     };

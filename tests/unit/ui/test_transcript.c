@@ -33,6 +33,10 @@ static char *view(struct transcript *t)
             buf_add(&b, r->entry->lines.text + r->line->text, r->line->len);
         else if (r->entry && r->kind == ROW_FOOTNOTE)
             buf_printf(&b, "(%s)", r->entry->footnote.s);
+        else if (r->entry && r->kind == ROW_THOUGHT)
+            buf_str(&b, transcript_is_thinking(r->entry)      ? "thinking"
+                        : transcript_is_unfolded(t, r->entry) ? "v"
+                                                              : ">");
         else if (r->entry && r->kind == ROW_WAITING)
             buf_str(&b, "...");
         buf_str(&b, r->entry ? "\n" : "~\n");
@@ -230,6 +234,135 @@ static void finding_counts_moves_and_crosses_wraps(void **state)
     transcript_free(&t);
 }
 
+/* ---- thoughts ---- */
+
+static const struct ui_thought going_on = {.began_ms = 1}, over = {.began_ms = 1, .ended_ms = 2, .whole = true};
+
+static void think(struct transcript *t, int64_t id, const struct ui_thought *thought, const char *piece)
+{
+    assert_true(transcript_append_thought(t, id, thought, piece, strlen(piece)));
+}
+
+static void a_thought_is_folded_until_it_is_wanted(void **state)
+{
+    (void)state;
+    struct transcript t = make(22, 9);
+    add(&t, 1, UI_MODEL_ANSWER, "");
+    assert_false(transcript_unfold(&t, false));
+    think(&t, 1, &going_on, "");
+    expect(&t, "[1]\n...\n\n~\n~\n~\n~\n~\n~\n");
+    think(&t, 1, &going_on, "One *is*\n\n二加二，大家都知道。");
+    expect(&t, "[1]\nthinking\n\n~\n~\n~\n~\n~\n~\n");
+    assert_true(transcript_unfold(&t, true));
+    expect(&t, "[1]\nthinking\n│ One *is*\n│ \n│ 二加二，大家都知\n│ 道。\n\n~\n~\n"); /* no 。 begins a line */
+    assert_int_equal(style_of(&t.v[0].lines, "One *is*"), STYLE_DIM);
+    assert_fits(&t.v[0].lines, 20);
+    think(&t, 1, &over, "");
+    transcript_append(&t, 1, "**4**", 5);
+    expect(&t, "[1]\nv\n│ One *is*\n│ \n│ 二加二，大家都知\n│ 道。\n\n4\n\n");
+    transcript_resize(&t, 40, 9);
+    expect(&t, "[1]\nv\n│ One *is*\n│ \n│ 二加二，大家都知道。\n\n4\n\n~\n");
+    transcript_unfold(&t, false);
+    transcript_finish(&t, 1, NULL);
+    expect(&t, "[1]\n>\n4\n\n~\n~\n~\n~\n~\n");
+    transcript_free(&t);
+}
+
+static void a_thought_without_an_answer_is_all_there_is(void **state)
+{
+    (void)state;
+    struct transcript t = make(40, 5);
+    add(&t, 1, UI_MODEL_ANSWER, "");
+    think(&t, 1, &going_on, "hm");
+    transcript_finish(&t, 1, "stopped");
+    expect(&t, "[1]\n>\n(stopped)\n\n~\n");
+    assert_false(transcript_is_thinking(&t.v[0]));
+    transcript_unfold(&t, true);
+    expect(&t, "[1]\nv\n│ hm\n(stopped)\n\n");
+    add(&t, 2, UI_MODEL_ANSWER, "");
+    think(&t, 2, &over, "so");
+    transcript_unfold(&t, false);
+    expect(&t, "\n[2]\n>\n...\n\n"); /* the answer is yet to come */
+    transcript_free(&t);
+}
+
+/* However it came, and whether it was seen growing, it looks the same. */
+static void a_growing_thought_is_laid_out_as_a_whole_one(void **state)
+{
+    (void)state;
+    static const char thought[] = "first line of it\n\n- an item\nthe last 行 of it", text[] = "# So\n\nyes\n\nno";
+    struct transcript whole = make(20, 30), grown = make(20, 30);
+    add(&whole, 1, UI_MODEL_ANSWER, text);
+    think(&whole, 1, &over, thought);
+    transcript_finish(&whole, 1, NULL);
+    transcript_unfold(&whole, true);
+    transcript_unfold(&grown, true);
+    add(&grown, 1, UI_MODEL_ANSWER, "");
+    for (size_t i = 0; i < sizeof thought - 1; i++) {
+        transcript_append_thought(&grown, 1, &going_on, thought + i, 1);
+        free(view(&grown));
+    }
+    think(&grown, 1, &over, "");
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        transcript_append(&grown, 1, text + i, 1);
+        free(view(&grown));
+        if (i % 5 == 0) {
+            transcript_unfold(&grown, i % 2);
+            free(view(&grown));
+        }
+    }
+    transcript_unfold(&grown, true);
+    char *expected = view(&whole), *same = view(&grown);
+    assert_string_equal(same, expected);
+    free(same);
+    transcript_finish(&grown, 1, NULL);
+    expect(&grown, expected);
+    free(expected);
+    transcript_free(&whole);
+    transcript_free(&grown);
+}
+
+static void the_row_of_a_thought_can_be_at_the_top(void **state)
+{
+    (void)state;
+    struct transcript t = ten(5);
+    think(&t, 10, &over, "a\nb\nc\nd\ne\nf");
+    transcript_finish(&t, 10, NULL);
+    transcript_home(&t);
+    for (int i = 0; i < 45; i++)
+        transcript_scroll(&t, 1);
+    expect_top(&t, "[10]");
+    transcript_unfold(&t, true); /* what is unfolded is looked at */
+    expect(&t, "[10]\nv\n│ a\n│ b\n│ c\n");
+    transcript_scroll(&t, 1);
+    expect_top(&t, "v");
+    transcript_scroll(&t, 1);
+    expect_top(&t, "│ a");
+    transcript_unfold(&t, false);
+    assert_true(t.following);
+    expect_top(&t, ">");
+    transcript_free(&t);
+}
+
+static void finding_unfolds_the_thought_that_has_it(void **state)
+{
+    (void)state;
+    struct transcript t = make(40, 8);
+    size_t at;
+    add(&t, 1, UI_MODEL_ANSWER, "four");
+    think(&t, 1, &over, "two and\ntwo");
+    add(&t, 2, UI_MODEL_ANSWER, "five");
+    think(&t, 2, &over, "three");
+    assert_int_equal(transcript_find(&t, "two", 0, &at), 2);
+    expect(&t, "[1]\nv\n│ two and\n│ two\n\nfour\n\n[2]\n");
+    assert_int_equal(transcript_find(&t, "f", 0, &at), 2);
+    expect(&t, "[1]\n>\nfour\n\n[2]\n>\nfive\n\n");
+    transcript_find(&t, "three", 0, &at);
+    transcript_find_clear(&t);
+    expect(&t, "[1]\n>\nfour\n\n[2]\n>\nfive\n\n");
+    transcript_free(&t);
+}
+
 static double seconds(void)
 {
     struct timespec t;
@@ -274,6 +407,11 @@ int main(void)
         cmocka_unit_test(messages_are_steps),
         cmocka_unit_test(resizing_keeps_the_text_at_the_top),
         cmocka_unit_test(finding_counts_moves_and_crosses_wraps),
+        cmocka_unit_test(a_thought_is_folded_until_it_is_wanted),
+        cmocka_unit_test(a_thought_without_an_answer_is_all_there_is),
+        cmocka_unit_test(a_growing_thought_is_laid_out_as_a_whole_one),
+        cmocka_unit_test(the_row_of_a_thought_can_be_at_the_top),
+        cmocka_unit_test(finding_unfolds_the_thought_that_has_it),
         cmocka_unit_test(streaming_costs_the_open_block_only),
     };
     setlocale(LC_ALL, "C.UTF-8");

@@ -1,0 +1,82 @@
+"""A model that says what it is told to: a GGUF file for tests in which every token is followed by one other token.
+
+One-hot embeddings, layers of zeros, and an output matrix that puts a one where the next token stands: the highest logit after
+token t is next(t), whatever came before. A byte-level vocabulary lets any text be asked; each piece of the script is a token
+of its own besides. The prompt's last token is the newline of "assistant\n", and the script follows it.
+"""
+import pathlib
+import struct
+
+import numpy
+
+TEMPLATES = pathlib.Path(__file__).resolve().parents[1] / "golden/templates"
+U32, F32, STRING, ARRAY, I32 = 4, 6, 8, 9, 5
+NORMAL, CONTROL, USER = 1, 3, 4
+WIDTH, HEADS, INNER = 512, 8, 32
+
+
+def alphabet():
+    """GPT-2's characters for the 256 bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [b for b in range(256) if b not in plain]
+    return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(rest)}}
+
+
+def string(s):
+    raw = s.encode()
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def key(name, kind, payload):
+    return string(name) + struct.pack("<I", kind) + payload
+
+
+def array(name, kind, values, pack):
+    return key(name, ARRAY, struct.pack("<IQ", kind, len(values)) + b"".join(map(pack, values)))
+
+
+def write(path, script, again=None, marks=USER, context=2048):
+    """script: the pieces that follow the prompt, each a token. again: the piece's index that follows the last one; None ends
+    the answer there. marks: the token type of <think> and </think> in the script."""
+    letters = alphabet()
+    tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    types = [NORMAL] * 256 + [CONTROL] * 3
+    first, end = len(tokens), 258
+    for piece in script:
+        is_mark = piece in ("<think>", "</think>")
+        tokens.append(piece if is_mark else "".join(letters[b] for b in piece.encode()))
+        types.append(marks if is_mark else NORMAL)
+    n = len(tokens)
+    assert n <= WIDTH
+    follows = {10: first, **{first + i: first + i + 1 for i in range(len(script) - 1)}}
+    follows[n - 1] = end if again is None else first + again
+
+    embedding = numpy.eye(n, WIDTH, dtype="<f4")
+    output = numpy.zeros((n, WIDTH), "<f4")
+    for token, next_token in follows.items():
+        output[next_token, token] = 1
+    square, inner = numpy.zeros((WIDTH, WIDTH), "<f4"), numpy.zeros((INNER, WIDTH), "<f4")
+    norm = numpy.ones(WIDTH, "<f4")
+    tensors = {"token_embd.weight": embedding, "output.weight": output, "output_norm.weight": norm,
+               "blk.0.attn_norm.weight": norm, "blk.0.ffn_norm.weight": norm,
+               **{f"blk.0.attn_{x}.weight": square for x in ("q", "k", "v", "output")},
+               "blk.0.ffn_gate.weight": inner, "blk.0.ffn_up.weight": inner, "blk.0.ffn_down.weight": inner.T}
+    number = lambda name, v: key(name, U32, struct.pack("<I", v))
+    keys = [key("general.architecture", STRING, string("llama")), key("general.name", STRING, string("Script")),
+            number("llama.context_length", context), number("llama.embedding_length", WIDTH), number("llama.block_count", 1),
+            number("llama.feed_forward_length", INNER), number("llama.attention.head_count", HEADS),
+            key("llama.attention.layer_norm_rms_epsilon", F32, struct.pack("<f", 1e-6)),
+            key("tokenizer.ggml.model", STRING, string("gpt2")), key("tokenizer.ggml.pre", STRING, string("qwen2")),
+            array("tokenizer.ggml.tokens", STRING, tokens, string),
+            array("tokenizer.ggml.token_type", I32, types, lambda t: struct.pack("<i", t)),
+            array("tokenizer.ggml.merges", STRING, [], string),
+            number("tokenizer.ggml.eos_token_id", end), number("tokenizer.ggml.bos_token_id", 256),
+            key("tokenizer.chat_template", STRING, string((TEMPLATES / "qwen3.jinja").read_text()))]
+    header, data = b"", b""
+    for name, t in tensors.items():
+        header += string(name) + struct.pack("<I", t.ndim) + b"".join(struct.pack("<Q", d) for d in t.shape[::-1])
+        header += struct.pack("<IQ", 0, len(data))
+        data += numpy.ascontiguousarray(t).tobytes()
+        data += bytes(-len(data) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(keys) + header
+    pathlib.Path(path).write_bytes(head + bytes(-len(head) % 32) + data)
