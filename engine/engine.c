@@ -32,6 +32,11 @@ bool engine_render_chat(const engine_model *model, const struct engine_message *
     return template_render(model->chat, messages, n, generate, out, err, cap);
 }
 
+const char *engine_answer_start(const engine_model *model)
+{
+    return template_answer_start(model->chat);
+}
+
 void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt)
 {
     template_skip_thought(model->chat, prompt);

@@ -129,6 +129,10 @@ struct engine_message {
 bool engine_render_chat(const engine_model *model, const struct engine_message *messages, size_t n, bool generate,
                         struct engine_tokens *out, char *err, size_t cap);
 
+/* What such a prompt already holds of the answer's text: "<think>\n" where the template begins the thought for the model
+ * (Qwen3-Thinking), else "". The whole answer is this and what is sampled. */
+const char *engine_answer_start(const engine_model *model);
+
 /* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
  * enable_thinking=false). Nothing where the template knows no such thing. */
 void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt);

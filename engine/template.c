@@ -112,6 +112,7 @@ struct chat_template {
     char *spelled[2];  /* owned strings that format points to */
     int32_t think_end; /* </think>, or -1 */
     bool may_skip;     /* it thinks, and an empty thought asks it not to */
+    const char *start; /* what a prompt holds of the answer asked for, or "" */
 };
 
 /* ---- reading the template's text ------------------------------------------------------------------------ */
@@ -239,6 +240,8 @@ static void read_details(struct chat_template *c, const char *text)
         spell(c, text);
     if (c->format.begins && !strstr(text, c->format.begins))
         c->format.before[ENGINE_USER] += sizeof BOS - 1;
+    if (c->format.thinks && strstr(text, "<|im_start|>assistant\\n<think>\\n'"))
+        c->start = "<think>\n";
     c->may_skip = c->format.thinks && strstr(text, "enable_thinking");
     if (strstr(text, "bos_token"))
         c->bos = tokenizer_bos_id(c->tokenizer);
@@ -255,6 +258,7 @@ struct chat_template *template_open(const struct gguf *g, const struct tokenizer
     c->bos = tokenizer_bos(t);
     c->think_end = tokenizer_find(t, "</think>");
     c->format = *recognise(text, t);
+    c->start = "";
     if (text)
         read_details(c, text);
     free(text);
@@ -565,8 +569,10 @@ bool template_render(const struct chat_template *c, const struct engine_message 
         put_system(&p, text, true);
     }
     put_messages(&p, messages, n, &waiting);
-    if (generate)
+    if (generate) {
         put(&p, c->format.before[ENGINE_ASSISTANT]);
+        put(&p, c->start);
+    }
     flush(&p);
     free(p.run);
     if (waiting.n && c->format.system == SYSTEM_FIRST) {
@@ -577,10 +583,15 @@ bool template_render(const struct chat_template *c, const struct engine_message 
     return true;
 }
 
+const char *template_answer_start(const struct chat_template *c)
+{
+    return c->start;
+}
+
 void template_skip_thought(const struct chat_template *c, struct engine_tokens *out)
 {
     struct prompt p = {.c = c, .out = out};
-    if (!c->may_skip)
+    if (!c->may_skip || *c->start)
         return;
     put(&p, "<think>\n\n</think>\n\n");
     flush(&p);

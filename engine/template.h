@@ -24,7 +24,8 @@ const char *template_name(const struct chat_template *c);
 bool template_render(const struct chat_template *c, const struct engine_message *messages, size_t n, bool generate,
                      struct engine_tokens *out, char *err, size_t cap);
 
-/* See engine_skip_thought. */
+/* See engine_answer_start and engine_skip_thought. */
+const char *template_answer_start(const struct chat_template *c);
 void template_skip_thought(const struct chat_template *c, struct engine_tokens *out);
 
 #endif

@@ -110,7 +110,10 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
         emit_progress(a, 0, true);
         a->job->waited_ms = clock_ms() - a->job->given_ms;
         switch (engine_session_prompt(a->w->session, prompt.ids, prompt.n, on_progress, a, err, cap)) {
-        case ENGINE_OK: end = write_answer(a, err, cap); break;
+        case ENGINE_OK:
+            add_text(a, engine_answer_start(a->w->model), strlen(engine_answer_start(a->w->model)));
+            end = write_answer(a, err, cap);
+            break;
         case ENGINE_CANCELLED: end = WORKER_END_STOPPED; break;
         case ENGINE_FULL:
             snprintf(err, cap, "The prompt of %zu tokens does not fit into the window.", prompt.n);

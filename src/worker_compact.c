@@ -39,6 +39,7 @@ static bool read_summary(struct worker *w, int max, struct buffer *out)
 {
     struct engine_stream stream = {0};
     char err[256], piece[ENGINE_PIECE_MAX];
+    buffer_puts(out, engine_answer_start(w->model));
     for (int i = 0; i < max; i++) {
         int32_t id;
         enum engine_status status = engine_session_next(w->session, &careful, &id, err, sizeof err);

@@ -35,9 +35,10 @@ def array(name, kind, values, pack):
     return key(name, ARRAY, struct.pack("<IQ", kind, len(values)) + b"".join(map(pack, values)))
 
 
-def write(path, script, again=None, marks=USER, context=2048):
+def write(path, script, again=None, marks=USER, context=2048, begins=False):
     """script: the pieces that follow the prompt, each a token. again: the piece's index that follows the last one; None ends
-    the answer there. marks: the token type of <think> and </think> in the script."""
+    the answer there. marks: the token type of <think> and </think> in the script. begins: the template begins the thought,
+    as that of Qwen3-Thinking does, so that the script goes on with it."""
     letters = alphabet()
     tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     types = [NORMAL] * 256 + [CONTROL] * 3
@@ -61,6 +62,9 @@ def write(path, script, again=None, marks=USER, context=2048):
                "blk.0.attn_norm.weight": norm, "blk.0.ffn_norm.weight": norm,
                **{f"blk.0.attn_{x}.weight": square for x in ("q", "k", "v", "output")},
                "blk.0.ffn_gate.weight": inner, "blk.0.ffn_up.weight": inner, "blk.0.ffn_down.weight": inner.T}
+    template = (TEMPLATES / "qwen3.jinja").read_text()
+    if begins:
+        template += "{{- '<|im_start|>assistant\\n<think>\\n' }}"
     number = lambda name, v: key(name, U32, struct.pack("<I", v))
     keys = [key("general.architecture", STRING, string("llama")), key("general.name", STRING, string("Script")),
             number("llama.context_length", context), number("llama.embedding_length", WIDTH), number("llama.block_count", 1),
@@ -71,7 +75,7 @@ def write(path, script, again=None, marks=USER, context=2048):
             array("tokenizer.ggml.token_type", I32, types, lambda t: struct.pack("<i", t)),
             array("tokenizer.ggml.merges", STRING, [], string),
             number("tokenizer.ggml.eos_token_id", end), number("tokenizer.ggml.bos_token_id", 256),
-            key("tokenizer.chat_template", STRING, string((TEMPLATES / "qwen3.jinja").read_text()))]
+            key("tokenizer.chat_template", STRING, string(template))]
     header, data = b"", b""
     for name, t in tensors.items():
         header += string(name) + struct.pack("<I", t.ndim) + b"".join(struct.pack("<Q", d) for d in t.shape[::-1])

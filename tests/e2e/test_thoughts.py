@@ -173,6 +173,15 @@ class OnTheScreen(Thoughts):
         self.wait_answered(t)
         self.line_with(t, f"▸ thought for 1 s · {WORDS} words")
 
+    def test_a_thought_that_the_template_begins_is_one(self):
+        t = self.start(self.model(["Two", " and two.", "\n\n", "</think>", "\n\n", "It is", " **four**", "."], begins=True))
+        self.ask(t)
+        self.wait_answered(t)
+        self.line_with(t, "▸ thought for 1 s · 3 words")
+        self.leave(t)
+        self.assertEqual(self.rows("SELECT text FROM message WHERE role = 2"),
+                         [(f"<think>\nTwo and two.\n\n</think>\n\n{ANSWER}",)])
+
     def test_an_empty_thought_shows_nothing(self):
         t = self.start(self.model(["<think>", "\n\n", "</think>", "\n\n", "It is", " four."]))
         self.ask(t)

@@ -231,6 +231,25 @@ static void past_thoughts_are_not_sent_back(void **state)
     close_chat(&chat);
 }
 
+static void a_template_may_begin_the_thought(void **state)
+{
+    (void)state;
+    struct engine_message hi[] = {TEXT(USER, "1+1?"), TEXT(ASSISTANT, "<think>\nhm\n</think>\n\n2"),
+                                  TEXT(USER, "Hi")};
+    struct chat chat =
+        open_made("<|im_start|> {{ reasoning_content }} </think> '<|im_start|>assistant\\n<think>\\n'", false, false);
+    assert_string_equal(template_name(chat.c), "qwen3");
+    assert_string_equal(template_answer_start(chat.c), "<think>\n");
+    assert_renders(&chat, hi, 3, true,
+                   "<|im_start|>user\n1+1?<|im_end|>\n<|im_start|>assistant\n2<|im_end|>\n"
+                   "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n");
+    assert_renders(&chat, hi, 1, false, "<|im_start|>user\n1+1?<|im_end|>\n");
+    close_chat(&chat);
+    chat = open_made(qwen3, false, false);
+    assert_string_equal(template_answer_start(chat.c), "");
+    close_chat(&chat);
+}
+
 static void a_thought_is_skipped_where_the_template_can(void **state)
 {
     (void)state;
@@ -373,6 +392,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_file_without_a_template_is_chatml_if_it_can_be),
         cmocka_unit_test(bos_comes_once_and_only_where_wanted),
         cmocka_unit_test(past_thoughts_are_not_sent_back),
+        cmocka_unit_test(a_template_may_begin_the_thought),
         cmocka_unit_test(a_thought_is_skipped_where_the_template_can),
         cmocka_unit_test(the_marks_of_a_thought_are_text_of_the_answer),
         cmocka_unit_test(a_system_prompt_without_its_question_is_refused),
