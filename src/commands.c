@@ -15,13 +15,34 @@ static const struct {
     const char *name;
     command *run;
     const char *usage, *help;
+    const char *options; /* a line for each */
 } commands[] = {
-    {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]", "JSON strings in, arrays of token ids out"},
-    {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT", "float32 logits of every position"},
+    {"tokenize", cmd_tokenize, "-m FILE --jsonl [--special]", "JSON strings in, arrays of token ids out",
+     "  -m FILE      the model; its vocabulary will do\n"
+     "  --jsonl      a JSON string on each line of standard input, an array of ids on each of standard output\n"
+     "  --special    control tokens spelled out in a text become tokens\n"},
+    {"logits", cmd_logits, "-m FILE --tokens 1,2,3 [-t N] --raw OUT", "float32 logits of every position",
+     "  -m FILE      the model\n"
+     "  --tokens IDS the prompt as token ids\n"
+     "  -t N         threads\n"
+     "  --raw OUT    the file written: positions x vocabulary, little-endian\n"},
     {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--no-repack] [--no-mmap] [--json]",
-     "speed and memory"},
-    {"inspect", cmd_inspect, "FILE [-c N]", "what is in a model file, and the memory it needs"},
-    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]", "of a text, as llama-perplexity does"},
+     "speed and memory",
+     "  -m FILE      the model\n"
+     "  -p N         tokens of the prompt, 512; 0 = none\n"
+     "  -n N         tokens generated, 128; 0 = none\n"
+     "  -d DEPTH     tokens in the context before, 0\n"
+     "  -t N         threads\n"
+     "  --no-repack  keep the file's layout of the weights\n"
+     "  --no-mmap    read the file instead of mapping it\n"
+     "  --json       one JSON object instead of lines\n"},
+    {"inspect", cmd_inspect, "FILE [-c N]", "what is in a model file, and the memory it needs",
+     "  -c N         for a context window of N tokens\n"},
+    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]", "of a text, as llama-perplexity does",
+     "  -m FILE      the model\n"
+     "  -f TEXT      the text's file\n"
+     "  -c N         tokens of a window, 512\n"
+     "  -t N         threads\n"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -38,6 +59,18 @@ void command_list(void)
 {
     for (size_t i = 0; i < N_COMMANDS; i++)
         printf("  chinwag %s %s   %s\n", commands[i].name, commands[i].usage, commands[i].help);
+}
+
+bool command_help(const char *name, int argc, char **argv)
+{
+    bool asked = false;
+    for (int i = 1; i < argc && !asked; i++)
+        asked = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    for (size_t i = 0; i < N_COMMANDS && asked; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            printf("Usage: chinwag %s %s\n%s: %s\n\n%s", name, commands[i].usage, name, commands[i].help,
+                   commands[i].options);
+    return asked;
 }
 
 int command_usage(const char *name)

@@ -18,6 +18,9 @@ void command_list(void);                 /* prints a line for each to stdout, fo
 
 command cmd_tokenize, cmd_logits, cmd_bench, cmd_perplexity, cmd_inspect;
 
+/* Prints how the command of that name is used to stdout, if its arguments hold --help or -h; else returns false. */
+bool command_help(const char *name, int argc, char **argv);
+
 /* ---- for the commands themselves ---- */
 
 /* One line on stderr, "chinwag: " before it. Control characters and what is no UTF-8 are spelled out: \x1b. */

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     command *found = argc > 1 ? command_find(argv[1]) : NULL;
     if (found) {
         opterr = 0;
-        int failed = found(argc - 1, argv + 1);
+        int failed = command_help(argv[1], argc - 1, argv + 1) ? 0 : found(argc - 1, argv + 1);
         return failed ? failed : finish_output();
     }
     struct settings settings = {0};

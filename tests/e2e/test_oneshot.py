@@ -2,6 +2,7 @@
 import os
 import pathlib
 import pty
+import re
 import signal
 import sqlite3
 import subprocess
@@ -253,6 +254,18 @@ class Mistakes(OneShot):
             with self.subTest((name, *args)):
                 self.one_line(self.run_(name, *args), 2, f"usage: chinwag {name} ")
         self.one_line(self.run_("bench", "-m", NANO, "extra"), 2, "[--no-repack] [--no-mmap]")
+
+    def test_the_commands_for_machines_have_help(self):
+        for name in ("tokenize", "logits", "bench", "inspect", "perplexity"):
+            with self.subTest(command=name):
+                for args in (("--help",), ("-h",), ("-m", "none.gguf", "--help")):
+                    r = self.run_(name, *args)
+                    self.assertEqual((r.returncode, r.stderr), (0, b""))
+                    usage, options = r.stdout.decode().split("\n\n")
+                    self.assertTrue(usage.startswith(f"Usage: chinwag {name} "), usage)
+                    named = {word for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", usage.splitlines()[0])}
+                    told = {line.split()[0] for line in options.splitlines()}
+                    self.assertEqual(named, told, "each option of the usage is told of")
 
     def test_no_question_is_wrong_usage(self):
         self.one_line(self.ask("-p", ""), 2, "no question")
