@@ -2,6 +2,7 @@
 #include "app.h"
 #include "commands.h"
 #include "config.h"
+#include "list.h"
 #include "models.h"
 #include "oneshot.h"
 #include "options.h"
@@ -94,6 +95,10 @@ static int run(int argc, char **argv, struct settings *settings)
     free(config);
     if (!read)
         return command_fail(1, "%s", err);
+    if (options.task == OPTIONS_LIST) {
+        int failed = list_run(settings);
+        return failed ? failed : finish_output();
+    }
     return options.task == OPTIONS_ONESHOT ? oneshot_run(&options, settings) : chat(&options, settings);
 }
 

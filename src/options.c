@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistr.h>
 
-enum action { SETTING, PROMPT, SAVE, THOUGHTS, RESUME, HELP, VERSION };
+enum action { SETTING, PROMPT, SAVE, THOUGHTS, RESUME, LIST, HELP, VERSION };
 
 /* In the order of --help. A setting's long name, argument and help are in settings_table. */
 static const struct entry {
@@ -23,6 +23,7 @@ static const struct entry {
      "answer once; piped input is appended to TEXT"},
     {NULL, 's', SETTING, SET_SYSTEM, NULL, NULL, NULL},
     {NULL, 0, RESUME, 0, "resume", "[ID]", "go on with the latest conversation, or with ID"},
+    {NULL, 0, LIST, 0, "list", NULL, "print the saved conversations with their IDs and leave"},
     {NULL, 0, SAVE, 0, "save", NULL, "with -p: keep the answer as a new conversation"},
     {NULL, 0, THOUGHTS, 0, "thoughts", NULL, "with -p: what the model thinks first, on standard error"},
     {NULL, 0, SETTING, SET_DB, NULL, NULL, NULL},
@@ -101,13 +102,14 @@ static bool take(const struct entry *e, struct options *o, struct settings *sett
         return usage(err, cap, "%s", text);
     }
     case PROMPT:
-        o->task = OPTIONS_ONESHOT;
+        o->task = o->task == OPTIONS_LIST ? OPTIONS_LIST : OPTIONS_ONESHOT;
         o->prompt = optarg;
         if (u8_check((const uint8_t *)optarg, strlen(optarg)))
             return usage(err, cap, "%s", "the text of -p is not valid UTF-8");
         return true;
     case SAVE: o->save = true; return true;
     case THOUGHTS: o->thoughts = true; return true;
+    case LIST: o->task = OPTIONS_LIST; return true;
     case RESUME: return take_resume(o, argc, argv, err, cap);
     case HELP: o->task = OPTIONS_HELP; return true;
     case VERSION: o->task = OPTIONS_VERSION; return true;
@@ -182,6 +184,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct settin
     }
     if (optind < argc)
         return usage(err, cap, "'%.60s' is neither an option nor a command; -p TEXT asks a question", argv[optind]);
+    if (options->task == OPTIONS_LIST && (options->prompt || options->resume || options->save))
+        return usage(err, cap, "%s", "--list only lists: it goes with no -p, --resume or --save");
     if (options->save && options->task != OPTIONS_ONESHOT)
         return usage(err, cap, "%s", "--save goes with -p; the chat keeps everything anyway");
     if (options->thoughts && options->task != OPTIONS_ONESHOT)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum options_task { OPTIONS_CHAT, OPTIONS_ONESHOT, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_task { OPTIONS_CHAT, OPTIONS_ONESHOT, OPTIONS_LIST, OPTIONS_HELP, OPTIONS_VERSION };
 
 struct options {
     enum options_task task;

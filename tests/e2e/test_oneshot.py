@@ -227,6 +227,29 @@ class Keeping(OneShot):
         self.assertGreater(len(texts[0][0]), 0)
         self.assertEqual(texts[0][1], 2)
 
+    def test_list_tells_the_ids_that_resume_takes(self):
+        r = self.run_("--list")
+        self.assertEqual((r.returncode, r.stdout, r.stderr), (0, b"", b""))
+        self.assertEqual(self.files(), [], "no database is made to say that there is none")
+        for question in ("My name is Dana.", "天气怎么样？"):
+            self.assertEqual(self.ask("-p", question, "-n", "4", "--save").returncode, 0)
+        with sqlite3.connect(self.db()) as c:
+            c.execute("UPDATE conversation SET title = 'red \x1b[31m\nline' WHERE title LIKE '天%'")
+        r = self.run_("--list")
+        self.assertEqual((r.returncode, r.stderr), (0, b""))
+        lines = r.stdout.decode().splitlines()
+        found = [re.fullmatch(r"(\d+)  (\d{4}-\d\d-\d\d \d\d:\d\d)  (.*)", line).groups() for line in lines]
+        self.assertEqual([(int(id_), title) for id_, _, title in found],
+                         [(id_, "red [31m" if title.startswith("red") else title)
+                          for id_, title in self.rows("SELECT id, title FROM conversation ORDER BY updated_ms DESC")])
+        r = self.ask("-p", "And?", "-n", "4", "--resume", found[1][0])
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(self.run_("--list").stdout.decode().split("  ")[0], found[1][0], "the latest comes first")
+
+    def test_list_of_what_is_no_database_fails(self):
+        (self.home / "text.db").write_text("not a database, but a text that is long enough to look like one" * 20)
+        self.one_line(self.run_("--list", "--db", "text.db"), 1, "text.db")
+
     def test_resuming_what_is_not_there(self):
         self.one_line(self.ask("-p", "Hello", "--resume"), 1, "no conversation")
         self.one_line(self.ask("-p", "Hello", "--resume", "99"), 1, "no conversation 99")

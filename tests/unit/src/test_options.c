@@ -149,6 +149,10 @@ static void wrong_usage_has_one_sentence(void **state)
     refused("--save=yes", "--save takes no value");
     refused("what is this", "'what'");
     refused("--save", "goes with -p");
+    refused("--list --resume 3", "only lists");
+    refused("--list -p x", "only lists");
+    refused("-p x --list", "only lists");
+    refused("--list=3", "--list takes no value");
     refused("--thoughts", "goes with -p");
     refused("-p x --save --resume 3", "choose");
     refused("-p \xff\xfe", "UTF-8");
