@@ -15,7 +15,7 @@
 /* A block quote or list item around what is being laid out. */
 struct container {
     bool quote;
-    char marker[16]; /* of an item: drawn once, then as many spaces */
+    char marker[20]; /* of an item: drawn once, then as many spaces */
     int marker_width;
     bool marker_drawn;
 };
@@ -38,6 +38,8 @@ struct painter {
     int list_depth;   /* likewise */
     struct flow flow; /* the leaf block being gathered */
     unsigned style;   /* of the spans around */
+    bool struck;      /* a span struck through was entered, none of its text was seen */
+    unsigned tildes;  /* of the spans struck through, innermost lowest: whether they only have a tilde on each side */
     struct {
         char *href;
         size_t start;
@@ -85,7 +87,7 @@ static void put_margin(struct painter *p, bool empty_line)
             lines_put(p->out, c->marker, strlen(c->marker), STYLE_DIM);
             c->marker_drawn = true;
         } else {
-            lines_put(p->out, "                ", (size_t)c->marker_width, 0);
+            lines_put(p->out, "                    ", (size_t)c->marker_width, 0);
         }
     }
     lines_margin(p->out);
@@ -172,12 +174,11 @@ static void enter_item(struct painter *p, const MD_BLOCK_LI_DETAIL *detail)
     struct list *list = &p->lists[drawn(p->list_depth) - 1];
     struct container *c = &p->containers[p->depth - 1];
     *c = (struct container){0};
-    if (detail->is_task)
-        strcpy(c->marker, detail->task_mark == ' ' ? "[ ] " : "[x] ");
-    else if (list->ordered)
-        snprintf(c->marker, sizeof c->marker, "%u. ", list->number++);
+    const char *box = !detail->is_task ? "" : detail->task_mark == ' ' ? "[ ] " : "[x] ";
+    if (list->ordered)
+        snprintf(c->marker, sizeof c->marker, "%u. %s", list->number++, box);
     else
-        strcpy(c->marker, p->options->ascii ? "- " : "• ");
+        strcpy(c->marker, *box ? box : p->options->ascii ? "- " : "• ");
     c->marker_width = text_width(c->marker, strlen(c->marker));
 }
 
@@ -332,6 +333,22 @@ static unsigned span_style(MD_SPANTYPE type)
     return 0;
 }
 
+/* "5~7, 8~9": one tilde on each side makes a range, or a guess, more often than text struck through, and stays. s is the
+ * first text within; between it and the tildes there are only marks of other spans. */
+static void judge_strike(struct painter *p, const char *s)
+{
+    p->struck = false;
+    if (s < p->text || s >= p->text + p->n)
+        return;
+    while (s > p->text && strchr("*_`[!<\\", s[-1]))
+        s--;
+    if (s == p->text || s[-1] != '~' || (s - 1 > p->text && s[-2] == '~'))
+        return;
+    p->tildes |= 1;
+    p->style &= ~(unsigned)STYLE_STRIKE;
+    add(p, "~", 1, p->style);
+}
+
 static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
 {
     struct painter *p = ctx;
@@ -339,6 +356,10 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
     if (style & STYLE_ROLE)
         p->style &= ~(unsigned)STYLE_ROLE;
     p->style |= style;
+    if (type == MD_SPAN_DEL) {
+        p->struck = true;
+        p->tildes <<= 1;
+    }
     if (type == MD_SPAN_A || type == MD_SPAN_IMG) {
         const MD_ATTRIBUTE *href =
             type == MD_SPAN_A ? &((MD_SPAN_A_DETAIL *)detail)->href : &((MD_SPAN_IMG_DETAIL *)detail)->src;
@@ -375,6 +396,11 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *ctx)
     struct painter *p = ctx;
     (void)detail;
     p->style &= ~span_style(type);
+    if (type == MD_SPAN_DEL) {
+        if (p->tildes & 1)
+            add(p, "~", 1, p->style);
+        p->tildes >>= 1;
+    }
     if ((type == MD_SPAN_A || type == MD_SPAN_IMG) && p->link.href)
         put_address(p);
     return 0;
@@ -411,6 +437,8 @@ static void add_entity(struct painter *p, const char *s, size_t n)
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *ctx)
 {
     struct painter *p = ctx;
+    if (p->struck)
+        judge_strike(p, s);
     switch (type) {
     case MD_TEXT_BR:
     case MD_TEXT_SOFTBR: add(p, p->in_table ? " " : "\n", 1, p->style); break;

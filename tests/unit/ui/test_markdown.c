@@ -50,6 +50,22 @@ static void spans_have_their_styles(void **state)
     lines_free(&l);
 }
 
+/* Ranges are written so, in Chinese above all; two tildes on each side strike text through. */
+static void a_single_tilde_is_text(void **state)
+{
+    (void)state;
+    expect("5~7 days, 8~9 km", 60, "5~7 days, 8~9 km\n");
+    expect("需要3~5分钟，约~100~元", 60, "需要3~5分钟，约~100~元\n");
+    expect("~**a** `b`~ **~c~** ~", 60, "~a b~ ~c~ ~\n");
+    struct lines l = laid_out("~~a ~b~ c~~ 1~2~ ~~`d`~~ **~~e~~**", 80);
+    assert_lines(&l, "a ~b~ c 1~2~ d e\n");
+    assert_int_equal(style_of(&l, "a "), STYLE_STRIKE);
+    assert_int_equal(style_of(&l, "1~2~"), 0);
+    assert_int_equal(style_of(&l, "d"), STYLE_STRIKE | STYLE_CODE);
+    assert_int_equal(style_of(&l, "e"), STYLE_STRIKE | STYLE_BOLD);
+    lines_free(&l);
+}
+
 static void lists_hang(void **state)
 {
     (void)state;
@@ -57,6 +73,7 @@ static void lists_hang(void **state)
            "• one two\n  three\n• four\n  • five six\n    seven\n");
     expect("9. nine\n10. ten", 20, "9. nine\n10. ten\n");
     expect("- [x] done\n- [ ] open", 20, "[x] done\n[ ] open\n");
+    expect("1. [x] done now\n2. [ ] open\n3. c", 13, "1. [x] done\n       now\n2. [ ] open\n3. c\n");
     expect("- a\n\n- b", 20, "• a\n\n• b\n");
     expect("- a\n\n  more\n- b", 20, "• a\n\n  more\n\n• b\n");
     expect("-\n- b", 20, "• \n• b\n");
@@ -135,6 +152,8 @@ static void links_show_where_they_lead(void **state)
     expect("see [this](https://example.org/x)", 60, "see this (https://example.org/x)\n");
     expect("<https://example.org>", 60, "https://example.org\n");
     expect("at https://example.org now", 60, "at https://example.org now\n");
+    expect("at https://example.org/a_b/c~d?q=%20&r=1#top now", 20,
+           "at https://example.\norg/a_b/c~d?\nq=%20&r=1#top now\n"); /* not a character is lost */
     expect("![a cat](cat.png)", 60, "a cat (cat.png)\n");
 }
 
@@ -255,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paragraphs_and_line_ends_are_kept),
         cmocka_unit_test(spans_have_their_styles),
+        cmocka_unit_test(a_single_tilde_is_text),
         cmocka_unit_test(lists_hang),
         cmocka_unit_test(levels_too_deep_to_be_drawn_leave_the_others_where_they_are),
         cmocka_unit_test(quotes_have_a_bar),
