@@ -212,6 +212,11 @@ void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from th
  * What is sampled is bit for bit the same without; only the time differs. */
 void engine_session_set_lookup(engine_session *session, bool lookup);
 
+/* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where the
+ * model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only the time
+ * differs (matmul.h, multiply_top). */
+void engine_session_set_fast_head(engine_session *session, bool fast_head);
+
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and
  * ENGINE_END (an end token is not appended). */
 enum engine_status engine_session_next(engine_session *session, const struct engine_sampling *sampling, int32_t *id,
@@ -241,6 +246,8 @@ struct engine_stats {     /* since the last engine_session_prompt */
     int context_tokens;    /* tokens in the context now */
     int drafted_tokens;    /* evaluated on a guess (engine_session_set_lookup) */
     int accepted_tokens;   /* of these, sampled */
+    int fast_tokens;       /* sampled without the whole output head (engine_session_set_fast_head) */
+    int64_t fast_rows;     /* rows of the head computed for them */
 };
 struct engine_stats engine_session_stats(const engine_session *session);
 

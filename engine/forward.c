@@ -107,20 +107,32 @@ static void multiply_all(struct walk *t, const struct activations *a, const stru
     }
 }
 
+/* The head, of which only the largest products are wanted. */
+static void multiply_top(struct walk *t, const struct activations *a, const struct step *head)
+{
+    const struct product *p = &head->products[0];
+    int row0, row1;
+    if (stopped(t))
+        return;
+    if (t->member == 0)
+        memcpy(t->f->final, a->f, (size_t)a->cols * sizeof *a->f);
+    share_rows(t, p, 1, 0, &row0, &row1);
+    if (row0 < row1)
+        t->m->matmul->multiply_top(p->w, a, row0, row1, p->y, t->f->top, t->own->scratch);
+}
+
 void forward_wait_before(struct walk *t, const struct step *next)
 {
     for (int k = 0; k < next->n && t->n == 1; k++) {
         const struct matrix *w = next->products[k].w;
-        int row0, row1, groups = row_groups(t, w);
+        int row0, row1;
         share_rows(t, next->products, next->n, k, &row0, &row1);
         if (row0 == row1)
             continue;
-        size_t group = (w->packed ? t->m->matmul->packed_bytes(w) : matrix_bytes(w)) / (size_t)groups;
-        size_t first = (size_t)(row0 / t->m->matmul->row_align),
-               last = first + (size_t)(row1 - row0) / t->m->matmul->row_align;
-        size_t bytes = group * (last - first);
-        pool_barrier_fetch(t->f->pool, (w->packed ? w->packed : w->data) + group * first,
-                           bytes < FETCH_BYTES ? bytes : FETCH_BYTES);
+        size_t group;
+        const unsigned char *first = matmul_first_bytes(t->m->matmul, w, row0, &group);
+        size_t bytes = group * (size_t)((row1 - row0) / t->m->matmul->row_align);
+        pool_barrier_fetch(t->f->pool, first, bytes < FETCH_BYTES ? bytes : FETCH_BYTES);
         return;
     }
     pool_barrier(t->f->pool);
@@ -343,10 +355,9 @@ static void feed_forward(struct walk *t, int layer)
     add_product(t, prepare(t, f->gate, l->down.cols, NULL, &down), &down, NULL, &next);
 }
 
-static void walk_network(void *ctx, int member, int members)
+static struct walk begin_walk(struct forward *f, int member, int members)
 {
-    struct forward *f = ctx;
-    struct walk t = {
+    return (struct walk){
         .f = f,
         .m = f->model,
         .vector = f->model->vector,
@@ -356,6 +367,12 @@ static void walk_network(void *ctx, int member, int members)
         .n = f->n,
         .n_run = f->n,
     };
+}
+
+static void walk_network(void *ctx, int member, int members)
+{
+    struct forward *f = ctx;
+    struct walk t = begin_walk(f, member, members);
     begin_tokens(&t);
     for (int layer = 0; layer < f->model->info.n_layers; layer++) {
         if (!attention(&t, layer))
@@ -365,23 +382,51 @@ static void walk_network(void *ctx, int member, int members)
     if (f->n_logits == 0)
         return;
     const struct step head = head_of(f);
-    multiply_all(&t, prepare(&t, NULL, f->model->info.n_embd, f->model->output_norm, &head), &head);
+    const struct activations *a = prepare(&t, NULL, f->model->info.n_embd, f->model->output_norm, &head);
+    if (f->top)
+        multiply_top(&t, a, &head);
+    else
+        multiply_all(&t, a, &head);
+}
+
+/* The head alone, of f->final. */
+static void walk_head(void *ctx, int member, int members)
+{
+    struct forward *f = ctx;
+    struct walk t = begin_walk(f, member, members);
+    const struct step head = head_of(f);
+    multiply_all(&t, prepare(&t, f->final, f->model->info.n_embd, NULL, &head), &head);
+}
+
+static bool run(struct forward *f, void (*work)(void *ctx, int member, int members), const atomic_bool *cancel)
+{
+    f->cancel = cancel;
+    atomic_store(&f->cancelled, false);
+    for (int i = 0; i < f->n_counters; i++)
+        atomic_store_explicit(&f->counters[i], 0, memory_order_relaxed);
+    pool_run(f->pool, work, f);
+    return !atomic_load(&f->cancelled);
 }
 
 bool forward_run(struct forward *f, const int32_t *ids, int n, int position, float *logits, int n_logits,
-                 const atomic_bool *cancel)
+                 struct matmul_top *top, const atomic_bool *cancel)
 {
     f->ids = ids;
     f->n = n;
     f->position = position;
     f->logits = logits;
     f->n_logits = n_logits;
-    f->cancel = cancel;
-    atomic_store(&f->cancelled, false);
-    for (int i = 0; i < f->n_counters; i++)
-        atomic_store_explicit(&f->counters[i], 0, memory_order_relaxed);
-    pool_run(f->pool, walk_network, f);
-    return !atomic_load(&f->cancelled);
+    f->top = top;
+    return run(f, walk_network, cancel);
+}
+
+bool forward_complete(struct forward *f, float *logits, const atomic_bool *cancel)
+{
+    f->n = 1;
+    f->logits = logits;
+    f->n_logits = 1;
+    f->top = NULL;
+    return run(f, walk_head, cancel);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
@@ -413,6 +458,7 @@ static void carve_shared(struct forward *f, struct carver *c)
     f->attended = carve(c, chunk * q, f32);
     f->gate = carve(c, chunk * (size_t)s->n_ff, f32);
     f->up = carve(c, chunk * (size_t)s->n_ff, f32);
+    f->final = carve(c, (size_t)s->n_embd, f32);
     f->cosines = carve(c, chunk * (size_t)f->model->rope_pairs, f32);
     f->sines = carve(c, chunk * (size_t)f->model->rope_pairs, f32);
     f->partial = carve(c, tiles * (size_t)s->n_heads * VECTOR_STATE(hd), f32);

@@ -25,8 +25,12 @@ struct kv *forward_kv(struct forward *f);
 
 /* Evaluates n <= shape.chunk tokens at positions position..position + n - 1; the cache must hold those before. logits
  * receives n_vocab floats for each of the last n_logits tokens (0, 1 or n). False as soon as *cancel is seen set: the
- * cache is then undefined from `position` on. */
+ * cache is then undefined from `position` on.
+ * With `top`, which needs n_logits == 1 and model_splits_head, the logits are what matmul_kernels.multiply_top says. */
 bool forward_run(struct forward *f, const int32_t *ids, int n, int position, float *logits, int n_logits,
-                 const atomic_bool *cancel);
+                 struct matmul_top *top, const atomic_bool *cancel);
+
+/* All logits of the last token of the last run that had `top`, whatever was run since. */
+bool forward_complete(struct forward *f, float *logits, const atomic_bool *cancel);
 
 #endif

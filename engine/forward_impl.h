@@ -37,6 +37,7 @@ struct forward {
     float *q, *k, *v;       /* heads x head_dim, before rotation */
     float *attended;        /* n_heads x head_dim */
     float *gate, *up;       /* n_ff */
+    float *final;           /* n_embd, once: what the head multiplied in the last run that had `top` */
     float *cosines, *sines; /* rope_pairs */
     float *partial;         /* decode: [kv head][tile][query of the group] VECTOR_STATE */
     unsigned char *block;   /* the memory behind them */
@@ -49,6 +50,7 @@ struct forward {
     const int32_t *ids;
     int n, position, n_logits; /* tokens, the first one's position, last tokens whose logits are wanted */
     float *logits;
+    struct matmul_top *top; /* or NULL: the whole head */
     const atomic_bool *cancel;
     atomic_bool cancelled;
 };

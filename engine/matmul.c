@@ -44,21 +44,32 @@ struct drive {
     float *y;
     size_t stride;
     bool streamed; /* not unpacked */
+    bool planes;   /* packed in two planes */
     int c0, c1;
     struct matmul_strip *strip;
-    unsigned char *packed; /* a strip packed on the way */
+    unsigned char *on_the_way;   /* where a strip is packed that is not */
+    const unsigned char *packed; /* the 16 rows at work, as the kernels read them; */
+    struct matmul_planes split;  /* if there are planes, this */
 };
 
-/* 16 rows from `row` on, where the kernels can read them. */
-static const unsigned char *strip_at(const struct drive *d, int row)
+/* Takes up 16 rows. */
+static void begin_strip(struct drive *d, int row)
 {
     const struct matmul_layout *l = d->layout;
     int b0 = d->c0 / l->block, b1 = d->c1 / l->block;
-    if (d->w->packed)
-        return d->w->packed + (size_t)(row / MATMUL_ROWS) * matmul_strip_bytes(l, d->w) +
-               (size_t)b0 * (size_t)l->bytes * MATMUL_ROWS;
-    matmul_pack_strip(d->format, d->w, row, b0, b1, d->packed);
-    return d->packed;
+    if (d->planes) {
+        d->split = matmul_planes_at(d->w, row, b0);
+    } else if (d->w->packed) {
+        d->packed = d->w->packed + (size_t)(row / MATMUL_ROWS) * matmul_strip_bytes(l, d->w) +
+                    (size_t)b0 * (size_t)l->bytes * MATMUL_ROWS;
+    } else {
+        matmul_pack_strip(d->format, d->w, row, b0, b1, d->on_the_way);
+        d->packed = d->on_the_way;
+    }
+    if (!d->streamed && d->planes)
+        d->set->unpack_planes(&d->split, b1 - b0, d->strip);
+    else if (!d->streamed)
+        d->set->unpack[d->format](d->packed, b1 - b0, d->strip);
 }
 
 /* Copies the part of a tile that exists between y and a whole tile of 16 rows. */
@@ -71,7 +82,7 @@ static void copy_tile(const struct drive *d, const struct tile *t, int row, floa
     }
 }
 
-static void run_tile(const struct drive *d, const struct tile *t, int row, const unsigned char *packed)
+static void run_tile(const struct drive *d, const struct tile *t, int row)
 {
     float whole[MAX_TILE_TOKENS * MATMUL_ROWS], *y = d->y + (size_t)t->j * d->stride + row;
     size_t stride = d->stride;
@@ -83,24 +94,25 @@ static void run_tile(const struct drive *d, const struct tile *t, int row, const
         if (!first)
             copy_tile(d, t, row, whole, false);
     }
-    if (d->streamed)
-        d->set->stream[d->format][t->kernel](packed, (d->c1 - d->c0) / d->layout->block, records, y, stride, first);
+    int blocks = (d->c1 - d->c0) / d->layout->block;
+    if (d->streamed && d->planes)
+        d->set->stream_planes[t->kernel](&d->split, blocks, records, y, stride, first);
+    else if (d->streamed)
+        d->set->stream[d->format][t->kernel](d->packed, blocks, records, y, stride, first);
     else
         d->set->tile[d->layout->kind][t->kernel](d->strip, d->c1 - d->c0, records, y, stride, first);
     if (partial)
         copy_tile(d, t, row, whole, true);
 }
 
-static void drive_columns(const struct drive *d, int row0, int row1)
+static void drive_columns(struct drive *d, int row0, int row1)
 {
     for (int row = row0; row < row1; row += MATMUL_ROWS) {
-        const unsigned char *packed = strip_at(d, row);
-        if (!d->streamed)
-            d->set->unpack[d->format](packed, (d->c1 - d->c0) / d->layout->block, d->strip);
+        begin_strip(d, row);
         struct tile t;
         for (int j = 0; j < d->a->n; j += t.n) {
             t = tile_of(d->a, d->set->widths, j);
-            run_tile(d, &t, row, packed);
+            run_tile(d, &t, row);
         }
     }
 }
@@ -114,8 +126,9 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
         set->multiply_floats(w, a, row0, row1, y, stride, scratch);
         return;
     }
-    d.packed = (unsigned char *)(d.strip + 1);
+    d.on_the_way = (unsigned char *)(d.strip + 1);
     d.streamed = a->n <= set->max_streamed;
+    d.planes = w->packed && w->planes;
     /* Columns in equal parts that fit a strip; packed rows that are streamed need none. They come first to last, so that
      * every element adds its blocks in order. */
     int block = d.layout->block, parts = (w->cols + MATMUL_STRIP_COLUMNS - 1) / MATMUL_STRIP_COLUMNS;
@@ -131,6 +144,46 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
 /* No format has more than 34 bytes for 32 columns. */
 static_assert(sizeof(struct matmul_strip) + MATMUL_STRIP_COLUMNS / 32 * 34 * MATMUL_ROWS <= MATMUL_SCRATCH_BYTES,
               "a strip unpacked and packed fits the scratch");
+
+/* ---- the k largest ---------------------------------------------------------------------------------------- */
+
+void matmul_best_add(struct matmul_best *best, float value, _Atomic float *bound)
+{
+    float *heap = best->heap;
+    int i = 0, k = best->k;
+    if (best->n < k) {
+        for (i = best->n++; i > 0 && value < heap[(i - 1) / 2]; i = (i - 1) / 2)
+            heap[i] = heap[(i - 1) / 2];
+        heap[i] = value;
+    } else if (value > heap[0]) {
+        for (int child; (child = 2 * i + 1) < k; i = child) {
+            if (child + 1 < k && heap[child + 1] < heap[child])
+                child++;
+            if (value <= heap[child])
+                break;
+            heap[i] = heap[child];
+        }
+        heap[i] = value;
+    }
+    /* k rows of any member are k rows of the matrix: the best bound any of them has is everyone's. */
+    float seen = atomic_load_explicit(bound, memory_order_relaxed);
+    while (best->n == k && heap[0] > seen &&
+           !atomic_compare_exchange_weak_explicit(bound, &seen, heap[0], memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+const unsigned char *matmul_first_bytes(const struct matmul_kernels *k, const struct matrix *w, int row,
+                                        size_t *bytes)
+{
+    size_t groups = ((size_t)w->rows + (size_t)k->row_align - 1) / (size_t)k->row_align;
+    size_t group = (size_t)row / (size_t)k->row_align;
+    if (w->packed && w->planes)
+        *bytes = (size_t)w->cols / 32 * MATMUL_HIGH_BYTES;
+    else
+        *bytes = w->packed ? k->packed_bytes(w) / groups
+                           : (size_t)k->row_align * (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
+    return (w->packed ? w->packed : w->data) + group * *bytes;
+}
 
 /* ---- the sets of this build ------------------------------------------------------------------------------- */
 

@@ -10,12 +10,17 @@
  *
  * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of each, in
  * the size of the file. Without it the same kernels repack a strip at a time on the way: slower.
+ *
+ * Where the next token comes from the k largest logits, most rows of the output head need not be known exactly. A head of
+ * Q8_0 is therefore packed in two planes, the high nibbles of all weights and then the low ones: multiply_top reads the
+ * high plane, half the bytes, and of the low one only the rows that may be among the k largest.
  */
 #ifndef MATMUL_H
 #define MATMUL_H
 
 #include "quant.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +30,7 @@ struct matrix {
     int rows, cols;            /* cols is a multiple of format->block */
     const unsigned char *data; /* the file's layout, row after row; unaligned */
     unsigned char *packed;     /* interleaved copy, 64-byte aligned, or NULL */
+    bool planes;               /* packed in two planes; only where matmul_can_split */
 };
 
 /* Activations of n tokens, ready to be multiplied. The buffer belongs to whoever made the struct (activations_alloc);
@@ -37,6 +43,15 @@ struct activations {
 };
 bool activations_alloc(struct activations *a, int max_n, int max_cols); /* false: out of memory */
 void activations_free(struct activations *a);
+
+/* What multiply_top is to find: the k largest products of a token, shared by the threads that multiply. */
+struct matmul_top {
+    int k;                  /* 1..MATMUL_MAX_TOP */
+    const uint16_t *always; /* row r is known exactly in any case where bit r % 16 of always[r / 16] is set */
+    _Atomic float bound;    /* k rows without that bit are at least so large; -INFINITY at the start */
+    atomic_int exact;       /* rows that were computed exactly; 0 at the start */
+};
+#define MATMUL_MAX_TOP 1024
 
 struct matmul_kernels {
     const char *name; /* the kernel set */
@@ -52,8 +67,23 @@ struct matmul_kernels {
      * MATMUL_SCRATCH_BYTES given by the caller, 64-byte aligned. For F32, F16 and BF16 it reads a->f. */
     void (*multiply)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch);
+    /* One token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply where row r
+     * is marked in top->always or may be among the top->k largest of those that are not; else it is -INFINITY. "May be"
+     * is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to lose one that belongs
+     * there. NULL in a set without planes. */
+    void (*multiply_top)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
+                         struct matmul_top *top, void *scratch);
 };
 #define MATMUL_SCRATCH_BYTES (64 << 10)
+
+/* Whether the matrix may be packed in planes, by a set that has multiply_top. */
+bool matmul_can_split(const struct matrix *w);
+/* Whether the low nibbles of a row, packed in planes, are spread as evenly as multiply_top takes for granted. */
+bool matmul_row_is_even(const struct matrix *w, int row);
+/* Where the first bytes read of rows from `row` on, a multiple of row_align, stand, and how many they are for each row_align
+ * of them. */
+const unsigned char *matmul_first_bytes(const struct matmul_kernels *k, const struct matrix *w, int row,
+                                        size_t *bytes);
 
 /* The named set ("scalar", "avx2", "avx512vnni", ...), NULL where this CPU or this build lacks it. */
 const struct matmul_kernels *matmul_kernels(const char *name);

@@ -21,6 +21,9 @@
  *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the dot products
  *     splat_step(p)               the 4 bytes at p in all lanes
  *     lookup_values(words)        quant_iq4_values of each byte, + 128 unless SIGNED_CODES
+ *     dot_nibbles(low, q)         of one row's block of the low plane (matmul_layout.h), with 32 signed bytes q
+ *     transpose_rows(p, row_bytes, words[4])
+ *                                 the i-th 4 bytes of 16 at p, and at each row_bytes further on, in the lanes of words[i]
  *     fma_floats, load_f16        as for matmul_floats.h
  *     KEEP(ints)                  an empty statement that ties a vector to its register here, so that the compiler does
  *     KEEP_PARTIAL(partial)       not reorder a tile's hundreds of independent operations into spills
@@ -385,6 +388,8 @@ static INLINE void tile(int tokens, int sub, int bits, int zero, bool has_min, c
     }
 }
 
+#include "matmul_planes.h"
+
 /* ---- the kernels, by format and kind ----------------------------------------------------------------------- */
 
 #define STREAM(tokens, name)                                                                                         \
@@ -424,6 +429,10 @@ static const struct matmul_set set = {
     .stream = {MATMUL_FORMATS(X)},
 #undef X
 #undef STREAM
+#define STREAM(tokens, _) stream_planes_##tokens,
+    .stream_planes = {STREAMS(STREAM, )},
+#undef STREAM
+    .unpack_planes = unpack_planes,
 #define X(name, ...) [MATMUL_##name] = unpack_##name,
     .unpack = {MATMUL_FORMATS(X)},
 #undef X
@@ -449,7 +458,7 @@ static void multiply(const struct matrix *w, const struct activations *a, int ro
 #define MATMUL_SET(set_name)                                                                                         \
     {                                                                                                                \
         .name = set_name, .row_align = MATMUL_ROWS, .packed_bytes = matmul_packed_bytes, .pack = matmul_pack,        \
-        .quantize = quantize, .multiply = multiply,                                                                  \
+        .quantize = quantize, .multiply = multiply, .multiply_top = multiply_top,                                    \
     }
 
 #endif

@@ -13,6 +13,10 @@
  *       high plane          the fifth bit: step s in bit s; two bits above a nibble: as pairs
  *
  * which is exactly 16 times the block's size in the file.
+ *
+ * Q8_0 in two planes (matrix.planes), its codes being q + 128: all strips with the codes' high nibbles in place of Q4_0's
+ * codes, then the low nibbles, row after row, of 32 columns 16 bytes: the row's 4 words that would go with those of the
+ * high plane. So a strip's high plane is one stream, and what is left of a single row stands together.
  */
 #ifndef MATMUL_LAYOUT_H
 #define MATMUL_LAYOUT_H
@@ -95,11 +99,42 @@ struct matmul_strip {
     float min[MATMUL_STRIP_COLUMNS / 16][MATMUL_ROWS];
 };
 
+/* 16 rows of a matrix in two planes, from some block of columns on. */
+struct matmul_planes {
+    unsigned char *high; /* blocks of MATMUL_HIGH_BYTES */
+    unsigned char *low;  /* the first row; the next is row_bytes further on */
+    size_t row_bytes;
+};
+#define MATMUL_HIGH_BYTES (18 * MATMUL_ROWS)
+#define MATMUL_LOW_BYTES 16        /* of one row's block */
+#define MATMUL_TOP_BLOCK_BYTES 260 /* of scratch that multiply_top uses for each block, beside k floats */
+
+static inline struct matmul_planes matmul_planes_at(const struct matrix *w, int row, int block)
+{
+    size_t blocks = (size_t)w->cols / 32, strips = ((size_t)w->rows + MATMUL_ROWS - 1) / MATMUL_ROWS;
+    size_t high = blocks * MATMUL_HIGH_BYTES, low = blocks * MATMUL_LOW_BYTES;
+    return (struct matmul_planes){
+        .high = w->packed + (size_t)row / MATMUL_ROWS * high + (size_t)block * MATMUL_HIGH_BYTES,
+        .low = w->packed + strips * high + (size_t)row * low + (size_t)block * MATMUL_LOW_BYTES,
+        .row_bytes = low,
+    };
+}
+
+/* The k largest values so far: a heap in memory of the caller, the smallest on top. */
+struct matmul_best {
+    float *heap;
+    int n, k;
+};
+void matmul_best_add(struct matmul_best *best, float value, _Atomic float *bound); /* no NaN; matmul.c */
+
 /* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the first
  * column. Sums go to y[t * stride + row], continuing what is there unless `first`. */
 typedef void matmul_stream(const unsigned char *packed, int blocks, const unsigned char *record, float *y,
                            size_t stride, bool first);
 typedef void matmul_unpack(const unsigned char *packed, int blocks, struct matmul_strip *strip);
+typedef void matmul_stream_planes(const struct matmul_planes *p, int blocks, const unsigned char *record, float *y,
+                                  size_t stride, bool first);
+typedef void matmul_unpack_planes(const struct matmul_planes *p, int blocks, struct matmul_strip *strip);
 typedef void matmul_tile(const struct matmul_strip *strip, int columns, const unsigned char *record, float *y,
                          size_t stride, bool first);
 
@@ -109,6 +144,8 @@ struct matmul_set {
     int max_streamed;                 /* up to so many tokens are multiplied by `stream`, more by `tile` */
     matmul_stream *stream[MATMUL_N_FORMATS][MATMUL_MAX_TILES];
     matmul_unpack *unpack[MATMUL_N_FORMATS];
+    matmul_stream_planes *stream_planes[MATMUL_MAX_TILES];
+    matmul_unpack_planes *unpack_planes;
     matmul_tile *tile[MATMUL_N_KINDS][MATMUL_MAX_TILES];
     /* y[j * stride + r] for rows of F32, F16 or BF16 */
     void (*multiply_floats)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,

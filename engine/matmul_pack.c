@@ -6,6 +6,7 @@
  */
 #include "matmul_layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #define PACK_INLINE inline __attribute__((always_inline)) /* so that each format's layout is constant */
@@ -138,8 +139,72 @@ size_t matmul_packed_bytes(const struct matrix *w)
     return l ? (size_t)((w->rows + MATMUL_ROWS - 1) / MATMUL_ROWS) * matmul_strip_bytes(l, w) : 0;
 }
 
+/* ---- planes ------------------------------------------------------------------------------------------------ */
+
+bool matmul_can_split(const struct matrix *w)
+{
+    size_t scratch = (size_t)w->cols / 32 * MATMUL_TOP_BLOCK_BYTES + MATMUL_MAX_TOP * sizeof(float);
+    return w->format->id == QUANT_Q8_0 && scratch <= MATMUL_SCRATCH_BYTES;
+}
+
+/* One row's block: its lane of the high plane, and its bytes of the low one. */
+static void split_block(const struct quant_format *f, const unsigned char *src, unsigned char *high, int lane,
+                        unsigned char *low)
+{
+    struct quant_block b;
+    uint64_t c[4], above[4];
+    memcpy(high + 2 * lane, src, 2);
+    f->decode(src, &b);
+    memcpy(c, b.code, sizeof c);
+    for (int i = 0; i < 4; i++)
+        above[i] = c[i] >> 4;
+    put_nibbles(above, high + 2 * MATMUL_ROWS + 4 * lane);
+    for (int i = 0; i < 2; i++, low += 8) {
+        uint64_t v = (c[i] & BYTES(15)) | (c[i + 2] & BYTES(15)) << 4;
+        memcpy(low, &v, sizeof v);
+    }
+}
+
+/* w->packed is being written. */
+static void split_strip(const struct matrix *w, int row)
+{
+    struct matmul_planes p = matmul_planes_at(w, row, 0);
+    size_t blocks = (size_t)w->cols / 32, src_bytes = blocks * (size_t)w->format->bytes;
+    int rows = w->rows - row < MATMUL_ROWS ? w->rows - row : MATMUL_ROWS;
+    if (rows < MATMUL_ROWS) {
+        memset(p.high, 0, blocks * MATMUL_HIGH_BYTES);
+        memset(p.low, 0, MATMUL_ROWS * p.row_bytes);
+    }
+    const unsigned char *src = w->data + (size_t)row * src_bytes;
+    for (size_t b = 0; b < blocks; b++)
+        for (int i = 0; i < rows; i++)
+            split_block(w->format, src + (size_t)i * src_bytes + b * (size_t)w->format->bytes,
+                        p.high + b * MATMUL_HIGH_BYTES, i, p.low + (size_t)i * p.row_bytes + b * MATMUL_LOW_BYTES);
+}
+
+bool matmul_row_is_even(const struct matrix *w, int row)
+{
+    /* v = 2 nibble - 15; if even, v has variance 85 and v * v has 75.6 squared. 6 standard deviations are usual chance. */
+    struct matmul_planes p = matmul_planes_at(w, row, 0);
+    int64_t sum = 0, squares = 0, n = w->cols;
+    for (size_t i = 0; i < p.row_bytes; i++) {
+        int v = 2 * (p.low[i] & 15) - 15, u = 2 * (p.low[i] >> 4) - 15;
+        sum += v + u;
+        squares += v * v + u * u;
+    }
+    double spread = sqrt((double)n);
+    return fabs((double)sum) <= 6 * sqrt(85) * spread && (double)squares <= 85 * (double)n + 6 * 75.6 * spread;
+}
+
 void matmul_pack(const struct matrix *w, unsigned char *dst, int row0, int row1)
 {
+    if (w->planes) {
+        struct matrix packed = *w;
+        packed.packed = dst;
+        for (int row = row0; row < row1; row += MATMUL_ROWS)
+            split_strip(&packed, row);
+        return;
+    }
     enum matmul_format format;
     const struct matmul_layout *l = matmul_layout(w->format->id, &format);
     for (int row = row0; l && row < row1; row += MATMUL_ROWS)

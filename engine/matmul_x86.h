@@ -43,6 +43,44 @@ static INLINE words lookup_values(words codes)
 #endif
 }
 
+static INLINE int32_t dot_nibbles(const unsigned char *low, const unsigned char *q)
+{
+    __m128i l = _mm_loadu_si128((const __m128i *)low), mask = _mm_set1_epi8(15);
+    __m128i early = _mm_maddubs_epi16(_mm_and_si128(l, mask), _mm_loadu_si128((const __m128i *)q));
+    __m128i late =
+        _mm_maddubs_epi16(_mm_and_si128(_mm_srli_epi16(l, 4), mask), _mm_loadu_si128((const __m128i *)(q + 16)));
+    __m128i sum = _mm_madd_epi16(_mm_add_epi16(early, late), _mm_set1_epi16(1));
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
+}
+
+/* 16 bytes of every fourth row. */
+static INLINE x86_bytes load_rows(const unsigned char *p, size_t row_bytes)
+{
+#define ROW(i) _mm_loadu_si128((const __m128i *)(p + 4 * (i)*row_bytes))
+#if VECTORS == 1
+    __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(ROW(0)), ROW(1), 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(v, ROW(2), 2), ROW(3), 3);
+#else
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(ROW(0)), ROW(1), 1);
+#endif
+#undef ROW
+}
+
+static INLINE void transpose_rows(const unsigned char *p, size_t row_bytes, words w[4])
+{
+    x86_bytes r[4];
+    UNROLL
+    for (size_t i = 0; i < 4; i++)
+        r[i] = load_rows(p + i * row_bytes, row_bytes);
+    x86_bytes a = X86(unpacklo_epi32)(r[0], r[1]), b = X86(unpackhi_epi32)(r[0], r[1]);
+    x86_bytes c = X86(unpacklo_epi32)(r[2], r[3]), d = X86(unpackhi_epi32)(r[2], r[3]);
+    w[0] = (words)X86(unpacklo_epi64)(a, c);
+    w[1] = (words)X86(unpackhi_epi64)(a, c);
+    w[2] = (words)X86(unpacklo_epi64)(b, d);
+    w[3] = (words)X86(unpackhi_epi64)(b, d);
+}
+
 static INLINE floats fma_floats(floats a, floats b, floats c)
 {
     return (floats)X86(fmadd_ps)((x86_floats)a, (x86_floats)b, (x86_floats)c);

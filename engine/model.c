@@ -315,7 +315,7 @@ static bool read_matrix(struct loader *l, const char *name, uint64_t rows, uint6
     const struct gguf_tensor *t = find_tensor(l, name, rows, cols);
     if (!t)
         return false;
-    *w = (struct matrix){quant_format(t->type), (int)rows, (int)cols, t->data, NULL};
+    *w = (struct matrix){.format = quant_format(t->type), .rows = (int)rows, .cols = (int)cols, .data = t->data};
     return true;
 }
 
@@ -455,6 +455,8 @@ static struct matrix **list_packable(struct engine_model *m, size_t *n)
     return list;
 }
 
+#define MANY_UNEVEN 64 /* one row in so many */
+
 static size_t round_up(size_t n)
 {
     return (n + 63) / 64 * 64;
@@ -493,10 +495,36 @@ void model_embedding(const struct engine_model *m, int32_t id, float *out, void 
     w->format->dequantize(source, out, (size_t)w->cols);
 }
 
+/* Rows of the head, packed in planes, whose low nibbles are not spread as multiply_top takes for granted: constant rows, or
+ * weights that had 4 bits before they had 8. If they are many, it is not used. */
+static void judge_head(void *ctx, int member, int members)
+{
+    struct engine_model *m = ctx;
+    int words = (m->head.rows + 15) / 16;
+    int first = (int)((int64_t)words * member / members), last = (int)((int64_t)words * (member + 1) / members);
+    for (int r = 16 * first; r < 16 * last && r < m->head.rows; r++)
+        if (!matmul_row_is_even(&m->head, r))
+            m->uneven[r / 16] |= (uint16_t)(1u << r % 16);
+}
+
+static void find_uneven_rows(struct engine_model *m, struct pool *pool)
+{
+    size_t words = ((size_t)m->head.rows + 15) / 16, n = 0;
+    m->uneven = xcalloc(words, sizeof *m->uneven);
+    pool_run(pool, judge_head, m);
+    for (size_t i = 0; i < words; i++)
+        n += (size_t)__builtin_popcount(m->uneven[i]);
+    if (n > (size_t)m->head.rows / MANY_UNEVEN) {
+        free(m->uneven);
+        m->uneven = NULL;
+    }
+}
+
 static bool repack(struct loader *l)
 {
     struct engine_model *m = l->m;
     size_t n, total = 0, done = 0;
+    m->head.planes = m->matmul->multiply_top && matmul_can_split(&m->head);
     struct matrix **list = list_packable(m, &n);
     for (size_t i = 0; i < n; i++)
         total += round_up(m->matmul->packed_bytes(list[i]));
@@ -520,6 +548,8 @@ static bool repack(struct loader *l)
         if (l->options->progress)
             go_on = l->options->progress(l->options->progress_ctx, (float)((double)done / (double)total));
     }
+    if (m->head.packed && m->head.planes)
+        find_uneven_rows(m, pool);
     pool_close(pool);
     free(list);
     if (m->head.packed && m->head.data == m->embedding.data)
@@ -624,6 +654,7 @@ void engine_model_close(engine_model *m)
     memory_unmap(m->packed, m->packed_bytes);
     if (m->embedding_file >= 0)
         close(m->embedding_file);
+    free(m->uneven);
     free(m->layers);
     free(m->output_norm);
     free(m->rope_frequencies);

@@ -37,8 +37,10 @@ struct engine_model {
     int embedding_file; /* where its rows are read from when the mapping should stay untouched; -1: the mapping */
     int64_t embedding_offset; /* of its first row in that file */
     struct matrix head;       /* the same tensor where the file has no output.weight */
-    float *output_norm;       /* n_embd */
-    struct layer *layers;     /* info.n_layers */
+    uint16_t *
+        uneven; /* bit r % 16 of uneven[r / 16]: row r of the head is no row for multiply_top to judge; NULL: no head for it */
+    float *output_norm;   /* n_embd */
+    struct layer *layers; /* info.n_layers */
     float norm_epsilon;
     bool rope_halves;         /* pairs (i, i + half), else neighbours */
     int rope_pairs;           /* pairs of a head that are rotated; the rest stays */
@@ -52,6 +54,12 @@ struct engine_model {
 static inline bool matrix_quantizes(const struct matrix *w)
 {
     return w->format->block > 1;
+}
+
+/* True where the logits that decide a draw can be had without the whole head (forward_run). */
+static inline bool model_splits_head(const struct engine_model *m)
+{
+    return m->uneven != NULL;
 }
 
 /* Dequantizes row `id` of the embedding. scratch: MATMUL_SCRATCH_BYTES. */

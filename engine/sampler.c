@@ -24,8 +24,9 @@ struct sampler {
     double *probabilities;        /* n_vocab, of the candidates */
     float *exponentials;          /* n_vocab */
     int32_t *counts;              /* n_vocab: occurrences in the context looked back on; all 0 between calls */
-    struct candidate *saved;      /* logits before their penalty */
-    size_t n_saved, cap_saved;
+    int32_t *seen;                /* the ids there */
+    struct candidate *saved;      /* of these, the logits before their penalty */
+    size_t n_saved, cap_seen;     /* the capacity is that of both */
 };
 
 /* ---- generator ------------------------------------------------------------------------------------------- */
@@ -66,24 +67,31 @@ static float penalized(float logit, int count, const struct engine_sampling *how
     return logit - (float)count * how->frequency_penalty - how->presence_penalty;
 }
 
+/* The ids looked back on, each once, into s->seen; s->counts has how often, for the caller to make 0 again. */
+static size_t look_back(struct sampler *s, const struct engine_sampling *how, const int32_t *context, size_t n)
+{
+    bool repeat = how->repeat_penalty > 0 && how->repeat_penalty != 1;
+    if (how->repeat_last_n <= 0 || (!repeat && how->frequency_penalty == 0 && how->presence_penalty == 0))
+        return 0;
+    size_t back = n < (size_t)how->repeat_last_n ? n : (size_t)how->repeat_last_n, n_seen = 0;
+    if (s->cap_seen < back) {
+        s->cap_seen = back;
+        s->seen = xrealloc(s->seen, back, sizeof *s->seen);
+        s->saved = xrealloc(s->saved, back, sizeof *s->saved);
+    }
+    for (size_t i = n - back; i < n; i++)
+        if (s->counts[context[i]]++ == 0)
+            s->seen[n_seen++] = context[i];
+    return n_seen;
+}
+
 static void penalize(struct sampler *s, const struct engine_sampling *how, float *logits, const int32_t *context,
                      size_t n, bool (*exempt)(const void *ctx, int32_t id), const void *exempt_ctx)
 {
+    size_t n_seen = look_back(s, how, context, n);
     s->n_saved = 0;
-    bool repeat = how->repeat_penalty > 0 && how->repeat_penalty != 1;
-    if (how->repeat_last_n <= 0 || (!repeat && how->frequency_penalty == 0 && how->presence_penalty == 0))
-        return;
-    size_t back = n < (size_t)how->repeat_last_n ? n : (size_t)how->repeat_last_n;
-    for (size_t i = n - back; i < n; i++)
-        s->counts[context[i]]++;
-    if (s->cap_saved < back) {
-        s->cap_saved = back;
-        s->saved = xrealloc(s->saved, back, sizeof *s->saved);
-    }
-    for (size_t i = n - back; i < n; i++) {
-        int32_t id = context[i];
-        if (s->counts[id] == 0)
-            continue; /* seen already */
+    for (size_t i = 0; i < n_seen; i++) {
+        int32_t id = s->seen[i];
         if (!exempt || !exempt(exempt_ctx, id)) {
             s->saved[s->n_saved++] = (struct candidate){id, logits[id]};
             logits[id] = penalized(logits[id], s->counts[id], how);
@@ -282,8 +290,31 @@ void sampler_close(struct sampler *s)
     free(s->probabilities);
     free(s->exponentials);
     free(s->counts);
+    free(s->seen);
     free(s->saved);
     free(s);
+}
+
+const int32_t *sampler_penalized(struct sampler *s, const struct engine_sampling *how, const int32_t *context,
+                                 size_t n_context, bool (*exempt)(const void *ctx, int32_t id),
+                                 const void *exempt_ctx, size_t *n)
+{
+    size_t n_seen = look_back(s, how, context, n_context);
+    *n = 0;
+    for (size_t i = 0; i < n_seen; i++) {
+        int32_t id = s->seen[i];
+        s->counts[id] = 0;
+        if (!exempt || !exempt(exempt_ctx, id))
+            s->seen[(*n)++] = id;
+    }
+    return s->seen;
+}
+
+int sampler_top(const struct sampler *s, const struct engine_sampling *how)
+{
+    if (!(how->temperature > 0))
+        return 1;
+    return how->top_k > 0 && how->top_k < s->n_vocab ? how->top_k : s->n_vocab;
 }
 
 size_t sampler_distribution(struct sampler *s, const struct engine_sampling *how, float *logits,

@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "xalloc.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #endif
 
 #define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow with it */
+
+#define MANY_ROWS 32 /* one in so many: beyond, the whole head takes no longer */
 
 static double now_ms(void)
 {
@@ -78,6 +81,7 @@ engine_session *engine_session_open(const engine_model *model, const struct engi
         return NULL;
     }
     engine_session_set_lookup(s, true);
+    engine_session_set_fast_head(s, true);
     s->sampler = sampler_open(model->info.n_vocab, model->vector);
     engine_session_seed(s, 0);
     return s;
@@ -91,6 +95,7 @@ void engine_session_close(engine_session *s)
     sampler_close(s->sampler);
     engine_tokens_free(&s->tokens);
     lookup_close(s->lookup);
+    free(s->always);
     memory_unmap(s->rows, rows_bytes(s->model));
     free(s);
 }
@@ -117,6 +122,16 @@ void engine_session_set_lookup(engine_session *s, bool lookup)
         return;
     lookup_close(s->lookup);
     s->lookup = wanted ? lookup_open(s->n_ctx) : NULL;
+}
+
+void engine_session_set_fast_head(engine_session *s, bool fast_head)
+{
+    s->fast_head = fast_head && model_splits_head(s->model);
+    if (s->fast_head && !s->always) {
+        size_t words = ((size_t)s->model->info.n_vocab + 15) / 16;
+        s->always = xcalloc(words, sizeof *s->always);
+        memcpy(s->always, s->model->uneven, words * sizeof *s->always);
+    }
 }
 
 void engine_session_cancel(engine_session *s, bool cancel)
@@ -154,8 +169,35 @@ static void keep_tokens(engine_session *s, size_t n)
         lookup_truncate(s->lookup, n);
 }
 
-/* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last only. */
-static enum engine_status evaluate(engine_session *s, float *rows,
+static bool never_penalized(const void *tokenizer, int32_t id)
+{
+    return tokenizer_is_control(tokenizer, id);
+}
+
+/* Evaluates the last n tokens of the context and gives those logits that decide what is drawn from them. */
+static bool run_for_draw(engine_session *s, const struct engine_sampling *how, size_t n)
+{
+    size_t n_penalized = 0;
+    int k = sampler_top(s->sampler, how), n_vocab = s->model->info.n_vocab;
+    const int32_t *penalized = sampler_penalized(s->sampler, how, s->tokens.ids, s->tokens.n, never_penalized,
+                                                 s->model->tokenizer, &n_penalized);
+    struct matmul_top top = {.k = k, .always = s->always, .bound = -INFINITY};
+    bool few = k <= MATMUL_MAX_TOP && k + (int)n_penalized <= n_vocab / MANY_ROWS;
+    s->best_only = s->fast_head && few;
+    for (size_t i = 0; s->best_only && i < n_penalized; i++)
+        s->always[penalized[i] / 16] |= (uint16_t)(1u << penalized[i] % 16);
+    bool done = forward_run(s->forward, s->tokens.ids + s->tokens.n - n, (int)n, (int)(s->tokens.n - n), s->logits, 1,
+                            s->best_only ? &top : NULL, &s->cancel);
+    for (size_t i = 0; s->best_only && i < n_penalized; i++)
+        s->always[penalized[i] / 16] = s->model->uneven[penalized[i] / 16];
+    s->stats.fast_tokens += s->best_only;
+    s->stats.fast_rows += atomic_load(&top.exact);
+    return done;
+}
+
+/* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last only.
+ * how: what the next token will be drawn by, if anything. */
+static enum engine_status evaluate(engine_session *s, float *rows, const struct engine_sampling *how,
                                    void (*progress)(void *ctx, size_t done, size_t total), void *ctx)
 {
     size_t n_vocab = (size_t)s->model->info.n_vocab, first = s->n_evaluated, total = s->tokens.n;
@@ -168,8 +210,10 @@ static enum engine_status evaluate(engine_session *s, float *rows,
         s->logits_of = 0;
         s->draft.n = s->draft.used = 0;
         s->high = s->high > s->n_evaluated + n ? s->high : s->n_evaluated + n;
-        if (!forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n, (int)s->n_evaluated, out,
-                         rows ? (int)n : last, &s->cancel))
+        s->best_only = false;
+        if (last && !rows && how ? !run_for_draw(s, how, n)
+                                 : !forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n,
+                                                (int)s->n_evaluated, out, rows ? (int)n : last, NULL, &s->cancel))
             return ENGINE_CANCELLED;
         s->n_evaluated += n;
         if (progress)
@@ -181,15 +225,22 @@ static enum engine_status evaluate(engine_session *s, float *rows,
     return ENGINE_OK;
 }
 
-/* Makes the logits those of the whole context. */
-static enum engine_status bring_current(engine_session *s, void (*progress)(void *ctx, size_t done, size_t total),
-                                        void *ctx)
+/* Makes the logits those of the whole context, as far as `how` needs them. */
+static enum engine_status bring_current(engine_session *s, const struct engine_sampling *how,
+                                        void (*progress)(void *ctx, size_t done, size_t total), void *ctx)
 {
-    if (s->tokens.n == 0 || s->logits_of == s->tokens.n)
+    if (s->tokens.n == 0)
         return ENGINE_OK;
+    if (s->logits_of == s->tokens.n) {
+        /* They may have been asked for by other settings. */
+        if (s->best_only && !forward_complete(s->forward, s->logits, &s->cancel))
+            return ENGINE_CANCELLED;
+        s->best_only = false;
+        return ENGINE_OK;
+    }
     if (s->n_evaluated == s->tokens.n)
         keep_evaluated(s, s->tokens.n - 1);
-    return evaluate(s, NULL, progress, ctx);
+    return evaluate(s, NULL, how, progress, ctx);
 }
 
 enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, size_t n,
@@ -213,7 +264,7 @@ enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, 
     if (!current && n > 0 && s->n_evaluated == n)
         keep_evaluated(s, n - 1);
     size_t cached = s->n_evaluated;
-    enum engine_status status = bring_current(s, progress, ctx);
+    enum engine_status status = bring_current(s, NULL, progress, ctx);
     if (status != ENGINE_OK)
         keep_tokens(s, s->n_evaluated); /* what the person reads in the statistics is what the cache holds */
     s->prompt_start = start;
@@ -239,12 +290,12 @@ enum engine_status engine_session_eval(engine_session *s, const int32_t *ids, si
     size_t before = s->tokens.n;
     /* A token sampled but not yet evaluated belongs before these. */
     if (s->n_evaluated < before && logits) {
-        enum engine_status status = evaluate(s, NULL, NULL, NULL);
+        enum engine_status status = evaluate(s, NULL, NULL, NULL, NULL);
         if (status != ENGINE_OK)
             return status;
     }
     engine_tokens_append(&s->tokens, ids, n);
-    enum engine_status status = evaluate(s, logits, NULL, NULL);
+    enum engine_status status = evaluate(s, logits, NULL, NULL, NULL);
     if (status != ENGINE_OK)
         keep_tokens(s, s->n_evaluated > before ? s->n_evaluated : before);
     return status;
@@ -289,7 +340,7 @@ static bool ends(const void *tokenizer, int32_t id)
 
 /* Evaluates the last token of the context and, where it pays, tokens that will probably follow it. They are not part of the
  * context, and the cache forgets them by being overwritten. */
-static enum engine_status evaluate_ahead(engine_session *s)
+static enum engine_status evaluate_ahead(engine_session *s, const struct engine_sampling *how)
 {
     size_t n = s->tokens.n;
     int32_t batch[1 + LOOKUP_MAX];
@@ -299,7 +350,7 @@ static enum engine_status evaluate_ahead(engine_session *s)
     int k = lookup_draft(s->lookup, most, ends, s->model->tokenizer, batch + 1);
     double start = now_ms();
     if (k == 0) {
-        enum engine_status status = evaluate(s, NULL, NULL, NULL);
+        enum engine_status status = evaluate(s, NULL, how, NULL, NULL);
         if (status == ENGINE_OK)
             lookup_measured(s->lookup, 1, now_ms() - start);
         return status;
@@ -307,8 +358,9 @@ static enum engine_status evaluate_ahead(engine_session *s)
     batch[0] = s->tokens.ids[n - 1];
     s->logits = s->rows;
     s->logits_of = 0;
+    s->best_only = false;
     s->high = s->high > n + (size_t)k ? s->high : n + (size_t)k;
-    if (!forward_run(s->forward, batch, 1 + k, (int)n - 1, s->rows, 1 + k, &s->cancel))
+    if (!forward_run(s->forward, batch, 1 + k, (int)n - 1, s->rows, 1 + k, NULL, &s->cancel))
         return ENGINE_CANCELLED;
     lookup_measured(s->lookup, 1 + k, now_ms() - start);
     s->n_evaluated = s->logits_of = n;
@@ -338,11 +390,6 @@ static void append(engine_session *s, int32_t id)
     }
 }
 
-static bool never_penalized(const void *tokenizer, int32_t id)
-{
-    return tokenizer_is_control(tokenizer, id);
-}
-
 enum engine_status engine_session_next(engine_session *s, const struct engine_sampling *sampling, int32_t *id,
                                        char *err, size_t cap)
 {
@@ -353,7 +400,7 @@ enum engine_status engine_session_next(engine_session *s, const struct engine_sa
     if (s->tokens.n >= (size_t)s->n_ctx)
         return ENGINE_FULL;
     bool ahead = s->lookup && s->logits_of != s->tokens.n && s->n_evaluated + 1 == s->tokens.n;
-    enum engine_status status = ahead ? evaluate_ahead(s) : bring_current(s, NULL, NULL);
+    enum engine_status status = ahead ? evaluate_ahead(s, sampling) : bring_current(s, sampling, NULL, NULL);
     if (status == ENGINE_OK && s->draft.used > 0 && atomic_load_explicit(&s->cancel, memory_order_relaxed))
         status = ENGINE_CANCELLED; /* as if it had yet to be evaluated */
     if (status != ENGINE_OK)

@@ -175,6 +175,33 @@ static void assert_near_float64(const struct matrix *w, const float *x, int n, c
     activations_free(&a);
 }
 
+/* One set's packed forms, of which a matrix that can be split has two, against what is expected. */
+static void check_packed(const struct matmul_kernels *k, struct sample *s, const float *x, int n,
+                         const float *expected, char *what, size_t end)
+{
+    size_t size = (size_t)n * (size_t)s->w.rows;
+    const char *name = s->w.format->name, *kind = s->w.planes ? "planes" : "packed";
+    pack(k, &s->w);
+    const unsigned char *data = s->w.data;
+    if (s->w.packed)
+        s->w.data = NULL; /* it may be gone by then */
+    for (int split = 0; split <= 1; split++) {
+        float *y = multiply(k, &s->w, x, n, split);
+        sprintf(what + end, "%s%s", kind, split ? ", split" : "");
+        assert_same_bits(y, expected, size, name, what);
+        free(y);
+    }
+    for (int j = 0; j < n && n > 1; j += n - 1) { /* first and last token alone */
+        float *y = multiply(k, &s->w, x + (size_t)j * (size_t)s->w.cols, 1, 0);
+        sprintf(what + end, "%s, one of them alone", kind);
+        assert_same_bits(y, expected + (size_t)j * (size_t)s->w.rows, (size_t)s->w.rows, name, what);
+        free(y);
+    }
+    s->w.data = data;
+    free(s->w.packed);
+    s->w.packed = NULL;
+}
+
 /* All sets on one shape and number of tokens. */
 static void check_shape(const struct format *format, int rows, int cols, int n)
 {
@@ -187,7 +214,7 @@ static void check_shape(const struct format *format, int rows, int cols, int n)
         const struct matmul_kernels *k = matmul_kernels(set_names[i]);
         if (!k)
             continue;
-        char what[100];
+        char what[120];
         snprintf(what, sizeof what, "%s, %d x %d, %d tokens, ", k->name, rows, cols, n);
         size_t end = strlen(what);
         const char *name = s.w.format->name;
@@ -195,25 +222,11 @@ static void check_shape(const struct format *format, int rows, int cols, int n)
         strcpy(what + end, "file layout");
         assert_same_bits(y, expected, size, name, what);
         free(y);
-        pack(k, &s.w);
-        const unsigned char *data = s.w.data;
-        if (s.w.packed)
-            s.w.data = NULL; /* it may be gone by then */
-        for (int split = 0; split <= 1; split++) {
-            y = multiply(k, &s.w, x, n, split);
-            strcpy(what + end, split ? "packed, split" : "packed");
-            assert_same_bits(y, expected, size, name, what);
-            free(y);
-        }
-        for (int j = 0; j < n && n > 1; j += n - 1) { /* first and last token alone */
-            y = multiply(k, &s.w, x + (size_t)j * (size_t)cols, 1, 0);
-            strcpy(what + end, "one of them alone");
-            assert_same_bits(y, expected + (size_t)j * (size_t)rows, (size_t)rows, name, what);
-            free(y);
-        }
-        s.w.data = data;
-        free(s.w.packed);
-        s.w.packed = NULL;
+        check_packed(k, &s, x, n, expected, what, end);
+        s.w.planes = k->multiply_top && matmul_can_split(&s.w);
+        if (s.w.planes)
+            check_packed(k, &s, x, n, expected, what, end);
+        s.w.planes = false;
     }
     free(x);
     free(expected);
