@@ -176,6 +176,11 @@ BENCH_MODELS ?= $(MODEL)
 bench: $(PROGRAM) model $(BUILD)/tests/bench/bandwidth
 	@python3 tests/bench/bench.py --bandwidth $(BUILD)/tests/bench/bandwidth $(if $(PEER),--peer "$(PEER)") \
 		--json $(BUILD)/bench.json $(BENCH_ARGS) $(BENCH_MODELS)
+# What a person waits for, in a terminal: tests/bench/chat_bench.py.
+.PHONY: bench-chat
+bench-chat: $(PROGRAM) model test-deps
+	@$(PYTHON) tests/bench/chat_bench.py $(if $(PEER),--peer "$(PEER)") $(BENCH_ARGS) $(BENCH_MODELS)
+
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libengine.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
