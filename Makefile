@@ -197,7 +197,7 @@ sanitized:
 ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm64 libsqlite3-dev:arm64 \
 	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64 \
 	libcmocka-dev:arm64
-ARM64_TESTS := test_matmul test_vector
+ARM64_TESTS := test_matmul test_matmul_top test_vector
 .PHONY: arm64 arm64-deps
 arm64-deps:
 	@sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \

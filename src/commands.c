@@ -26,7 +26,7 @@ static const struct {
      "  --tokens IDS the prompt as token ids\n"
      "  -t N         threads\n"
      "  --raw OUT    the file written: positions x vocabulary, little-endian\n"},
-    {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--no-repack] [--no-mmap] [--json]",
+    {"bench", cmd_bench, "-m FILE [-p N] [-n N] [-d DEPTH] [-t N] [--no-repack] [--no-mmap] [--fast-head] [--json]",
      "speed and memory",
      "  -m FILE      the model\n"
      "  -p N         tokens of the prompt, 512; 0 = none\n"
@@ -35,6 +35,7 @@ static const struct {
      "  -t N         threads\n"
      "  --no-repack  keep the file's layout of the weights\n"
      "  --no-mmap    read the file instead of mapping it\n"
+     "  --fast-head  sample as in a chat, too, with every logit and with those that can matter, in turns\n"
      "  --json       one JSON object instead of lines\n"},
     {"inspect", cmd_inspect, "FILE [-c N]", "what is in a model file, and the memory it needs",
      "  -c N         for a context window of N tokens\n"},

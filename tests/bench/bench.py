@@ -6,7 +6,8 @@
 DIR holds llama-bench. A round runs both engines once, in alternating order, with the bandwidth reading beside them; what is
 printed is the median of the rounds' ratios, with its range. Four measurements a model: prefill of 512 tokens, decode of 128
 tokens on an empty cache, prefill of 2,048 tokens, decode with 1,800 tokens in the cache. "of the limit" is decode on an
-empty cache as a share of bandwidth divided by the bytes of the file's tensors.
+empty cache as a share of bandwidth divided by the bytes of the file's tensors. "sampled" is an answer of 128 tokens by the
+model's own settings, with the fast output head (engine_session_set_fast_head), and its ratio to the same without.
 """
 import argparse
 import json
@@ -35,8 +36,9 @@ def output(command):
         return out.read(), usage.ru_maxrss
 
 
-def chinwag(a, model, prompt, generated, depth, key):
-    text, rss = output([a.chinwag, "bench", "-m", model, "-p", prompt, "-n", generated, "-d", depth, "-t", a.threads, "--json"])
+def chinwag(a, model, prompt, generated, depth, key, *more):
+    text, rss = output([a.chinwag, "bench", "-m", model, "-p", prompt, "-n", generated, "-d", depth, "-t", a.threads,
+                        *more, "--json"])
     return json.loads(text)[key], rss, json.loads(text)
 
 
@@ -79,6 +81,16 @@ def measure(a, model, test):
     return result
 
 
+def measure_fast_head(a, model):
+    """Answers sampled with the fast head and without, which chinwag bench does in turns."""
+    runs = [chinwag(a, model, 0, 128, 0, "fast_head_tps", "--fast-head") for _ in range(a.rounds)]
+    ratios = [info["fast_head_tps"] / info["sampled_tps"] for _, _, info in runs]
+    return {"test": "sampled", "tps": statistics.median(speed for speed, _, _ in runs),
+            "whole_head_tps": statistics.median(info["sampled_tps"] for _, _, info in runs),
+            "head_ratio": statistics.median(ratios), "head_ratio_range": [min(ratios), max(ratios)],
+            "rows_exact": statistics.median(info["fast_head_share"] for _, _, info in runs)}
+
+
 def show(model, results):
     print(f"\n{pathlib.Path(model).name} ({results[0]['cpu']}; load {results[0]['load_ms']:.0f} ms, "
           f"first token {results[0]['ttft_ms']:.0f} ms after the start)")
@@ -89,6 +101,9 @@ def show(model, results):
                      f"({r['ratio_range'][0]:.2f}–{r['ratio_range'][1]:.2f})   memory {r['rss_ratio']:.2f}")
         if "of_limit" in r:
             line += f"   {r['of_limit']:.0%} of the limit"
+        if "head_ratio" in r:
+            line += (f"   whole head{r['whole_head_tps']:7.1f}   ratio {r['head_ratio']:5.2f} "
+                     f"({r['head_ratio_range'][0]:.2f}–{r['head_ratio_range'][1]:.2f})   {r['rows_exact']:.1%} of its rows exact")
         print(line, flush=True)
 
 
@@ -104,7 +119,8 @@ def main():
     a = ap.parse_args()
     everything = {}
     for model in a.models:
-        everything[pathlib.Path(model).name] = results = [measure(a, model, test) for test in TESTS]
+        everything[pathlib.Path(model).name] = results = [measure(a, model, test) for test in TESTS] + \
+            [measure_fast_head(a, model)]
         show(model, results)
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps({"threads": a.threads, "models": everything}, indent=1) + "\n")
