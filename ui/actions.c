@@ -13,7 +13,12 @@
 #define F(n) (KEYS_F1 + (n)-1)
 
 static const struct action_info actions[ACTION_COUNT] = {
-    [ACTION_SEND] = {GROUP_CONVERSATION, ANYWHERE, {KEYS_ENTER}, NULL, "", "send the draft"},
+    [ACTION_SEND] = {GROUP_CONVERSATION,
+                     ANYWHERE,
+                     {KEYS_ENTER},
+                     NULL,
+                     "",
+                     "send the draft; while an answer is written, when it ends"},
     [ACTION_NEWLINE] =
         {GROUP_CONVERSATION, ANYWHERE, {ALT(KEYS_ENTER), CTRL('J')}, NULL, "", "new line in the draft"},
     [ACTION_STOP] =

@@ -35,7 +35,7 @@ static bool send_message(struct ui *ui, const char *text)
 {
     struct buf b = {0};
     if (ui_answering(ui)) {
-        ui_flash(ui, "an answer is being written: Esc stops it; your draft is kept");
+        ui->queued = QUEUED;
         return false;
     }
     buf_str(&b, text);
@@ -101,9 +101,25 @@ void command_enter(struct ui *ui)
             ui->draft.kill = (struct buf){0};
             draft_free(&ui->draft);
             ui->draft = before;
+            buf_set(&ui->queued_text, text, strlen(text));
         }
     }
     free(text);
+}
+
+bool command_queued(const struct ui *ui)
+{
+    return ui->queued && strcmp(buf_cstr(&ui->queued_text), draft_text(&ui->draft)) == 0;
+}
+
+void command_send_queued(struct ui *ui)
+{
+    if (command_queued(ui) && ui_answering(ui))
+        return;
+    bool send = command_queued(ui) && !ui->editor;
+    ui->queued = QUEUED_NOT;
+    if (send)
+        command_enter(ui);
 }
 
 /* ---- settings ---- */
@@ -257,6 +273,7 @@ static void do_interrupt(struct ui *ui, const char *argument)
         prompt_close(ui);
     } else if (ui_answering(ui) && now - ui->stop_asked >= STOP_WITHIN_MS) {
         ui->stop_asked = now;
+        ui->queued = QUEUED_NOT;
         stop(ui);
     } else if (ui->draft.text.n) {
         draft_move(&ui->draft, DRAFT_END);
@@ -379,8 +396,14 @@ static void ask_or(struct ui *ui, enum prompt_kind kind, enum ui_event_type type
 static void do_stop(struct ui *ui, const char *argument)
 {
     (void)argument;
-    if (!command_close_innermost(ui))
-        stop(ui);
+    if (command_close_innermost(ui))
+        return;
+    if (ui->queued == QUEUED_STOPPING) { /* once for the answer, once for what is to follow it */
+        ui->queued = QUEUED_NOT;
+        return;
+    }
+    ui->queued = ui->queued ? QUEUED_STOPPING : QUEUED_NOT;
+    stop(ui);
 }
 
 static void do_new(struct ui *ui, const char *argument)

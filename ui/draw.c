@@ -386,7 +386,8 @@ static void draw_rule(const struct ui *ui, const struct frame *f)
     status_activity(&ui->status, ui->awaiting, words, sizeof words);
     if (!*words)
         return;
-    snprintf(line, sizeof line, " %s %s ", status_spinner(ui->frame), words);
+    snprintf(line, sizeof line, " %s %s%s ", status_spinner(ui->frame), words,
+             command_queued(ui) ? " · then your message is sent" : "");
     screen_text(y, 2, f->columns - 3, line, strlen(line), STYLE_BOLD);
 }
 

@@ -108,6 +108,9 @@ struct ui {
     bool awaiting_taken; /* ... and the caller knows of it */
 
     struct draft draft;
+    /* Enter was pressed while an answer is written: the draft is sent when it ends, if it is still this text. */
+    enum { QUEUED_NOT, QUEUED, QUEUED_STOPPING /* and Esc has stopped the answer */ } queued;
+    struct buf queued_text;
     struct history history;
     struct prompt prompt;
     struct paste paste;
@@ -165,6 +168,8 @@ int64_t ui_wall_ms(void);
 void command_do(struct ui *ui, enum action action, const char *argument);
 void command_enter(struct ui *ui);                  /* Enter on the draft */
 bool command_line(struct ui *ui, const char *text); /* the same; false if it was refused and should be kept */
+bool command_queued(const struct ui *ui);           /* the draft waits for the answer's end */
+void command_send_queued(struct ui *ui);            /* if it has come, or takes back what was edited since */
 void command_complete(struct ui *ui, int direction);
 void command_listed(struct ui *ui);          /* the list of conversations has come */
 bool command_close_innermost(struct ui *ui); /* false: nothing was open */

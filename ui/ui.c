@@ -121,6 +121,7 @@ void ui_close(struct ui *ui)
     draft_free(&ui->prompt.draft);
     history_clear(&ui->history);
     buf_free(&ui->pasted);
+    buf_free(&ui->queued_text);
     typing_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
         free(ui->events[i].text);
@@ -172,7 +173,7 @@ int ui_timeout(const struct ui *ui)
 {
     int64_t now = tty_now_ms();
     int timeout = -1;
-    if (ui->plain && plain_due(ui))
+    if (ui->next_event < ui->n_events || (ui->plain && plain_due(ui)))
         return 0;
     if (ui->editor)
         return 250;
@@ -261,6 +262,7 @@ void ui_read(struct ui *ui)
     if (signals & TTY_SUSPEND)
         command_do(ui, ACTION_SUSPEND, "");
     take_keys(ui);
+    command_send_queued(ui);
     typing_look(ui);
 }
 
@@ -314,6 +316,7 @@ void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
     set_title(ui, title);
     transcript_clear(&ui->transcript);
     ui->awaiting = false;
+    ui->queued = QUEUED_NOT; /* it was meant for another one */
     if (ui->plain)
         plain_show(ui);
 }
@@ -452,6 +455,8 @@ void ui_set_status(struct ui *ui, const struct ui_status *status)
         ui->frame_ms = tty_now_ms();
     if (ui->plain)
         plain_status(ui, before);
+    else
+        command_send_queued(ui);
     ui->dirty = true;
 }
 

@@ -136,6 +136,59 @@ class Writing(UiTest):
         t.send("\x1b")
         t.wait_event("STOP")
 
+    def queued(self, delay):
+        """An answer is being written, and Enter was pressed on another message."""
+        t = self.start(UI_DEMO_DELAY=delay)
+        t.send("question\r")
+        t.wait("Here is")
+        t.send("silence\r")
+        t.wait("writing · then your message is sent")
+        self.assertEqual(t.lines()[22], "> silence")
+        self.assertNotIn("SEND 0 0.00 silence", t.events())
+        return t
+
+    def test_enter_while_an_answer_is_written_sends_when_it_ends(self):
+        t = self.queued("40")
+        t.wait_event("SEND 0 0.00 silence|", 30)
+        t.settle()
+        self.assertEqual(t.lines()[22], ">")
+        self.assertIn("树下下棋", t.text(), "the answer came to its end")
+        self.assertNotIn("then your message", t.text())
+        t.keys("\x1b[A")
+        self.assertEqual(t.lines()[22], "> silence", "it is among the earlier prompts")
+
+    def test_esc_stops_the_answer_and_the_message_goes_off(self):
+        t = self.queued("100")
+        t.send("\x1b")
+        t.wait_event("SEND 0 0.00 silence|")
+        self.assertEqual([e for e in re.findall("^[A-Z]+", t.events(), re.M) if e != "DRAFT"], ["SEND", "STOP", "SEND"])
+
+    def test_editing_takes_it_back(self):
+        t = self.queued("100")
+        t.send("!")
+        t.wait(lambda s: "> silence!" in s and "then your message" not in s)
+        t.send("\x7f")
+        t.wait("> silence\n")
+        self.assertNotIn("then your message", t.text())
+        t.send("\x1b")
+        t.wait("stopped")
+        t.settle()
+        self.assertEqual(t.lines()[22], "> silence")
+        self.assertEqual(t.events().count("SEND"), 1)
+
+    def test_ctrl_c_and_another_conversation_take_it_back(self):
+        t = self.queued("100")
+        t.send("\x03")
+        t.wait("stopped")
+        t.settle()
+        self.assertEqual(t.lines()[22], "> silence")
+        self.assertEqual(t.events().count("SEND"), 1)
+        t = self.queued("100")
+        t.send("\x0e")
+        t.wait("new conversation")
+        self.assertNotIn("then your message", t.text())
+        self.assertEqual(t.lines()[22], "> silence")
+
     def test_alt_enter_and_ctrl_j_begin_a_new_line(self):
         t = self.start()
         t.keys("one\x1b\rtwo\nthree")
