@@ -1,57 +1,24 @@
 """The real program with the real model in a real terminal: what a person does, and what they must see."""
 import ctypes
 import os
-import pathlib
 import platform
 import re
 import shutil
 import signal
-import sqlite3
-import tempfile
-import time
 import unittest
 
-from terminal import Terminal
+from program import ProgramCase
 
-CHINWAG = os.environ.get("CHINWAG", "./chinwag")
 MODEL = os.environ.get("CHINWAG_TEST_MODEL", "")
 
 
 @unittest.skipUnless(os.path.exists(MODEL), "the default model is not here")
-class Chat(unittest.TestCase):
-    def setUp(self):
-        self.home = tempfile.mkdtemp()
-        self.db = pathlib.Path(self.home, "data/chinwag/chinwag.db")
-        self.terminals = []
-
-    def tearDown(self):
-        for t in self.terminals:
-            t.close()
-        shutil.rmtree(self.home)
-
-    def start(self, *options, columns=100, lines=30, slow=False):
+class Chat(ProgramCase):
+    def start(self, *options, slow=False, **size):
         """slow: with the scalar kernels, so that an answer takes long enough to be cut off."""
-        t = Terminal([CHINWAG, "-m", MODEL, "--seed", "1", *options], columns, lines,
-                     {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data", "XDG_CONFIG_HOME": self.home + "/config",
-                      **({"CHINWAG_CPU": "scalar"} if slow else {})})
-        self.terminals.append(t)
+        t = self.open("-m", MODEL, "--seed", "1", *options, **size, **({"CHINWAG_CPU": "scalar"} if slow else {}))
         t.wait("> ")
         return t
-
-    def rows(self, query):
-        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
-            return db.execute(query).fetchall()
-
-    def wait_rows(self, query, expected, seconds=10):
-        end = time.monotonic() + seconds
-        while (found := self.rows(query)) != expected:
-            if time.monotonic() > end:
-                self.fail(f"{query}: {found}, not {expected}")
-            time.sleep(0.05)
-
-    def ask(self, t, question):
-        t.type(question)
-        t.key("enter")
 
     def wait_answers(self, n, seconds=90):
         """Waits until n answers are complete in the database."""
@@ -145,7 +112,7 @@ class Chat(unittest.TestCase):
         self.assertEqual(t.attributes(), t.before)
 
     def test_a_model_file_cut_short_while_in_use_gets_a_sentence(self):
-        model = pathlib.Path(self.home, "copy.gguf")
+        model = self.home / "copy.gguf"
         shutil.copyfile(MODEL, model)
         t = self.start("--no-repack", "-n", "4", "-m", str(model))
         t.wait("copy")
@@ -176,8 +143,7 @@ class Chat(unittest.TestCase):
         t.wait("> a draft", 5)
 
     def test_started_too_small(self):
-        t = Terminal([CHINWAG, "-m", MODEL], 20, 5, {"HOME": self.home, "XDG_DATA_HOME": self.home + "/data"})
-        self.terminals.append(t)
+        t = self.open("-m", MODEL, columns=20, lines=5)
         t.wait(lambda s: "needs at" in s or "too small" in s, 5)
         t.resize(100, 30)
         t.wait("> ", 5)

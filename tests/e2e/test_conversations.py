@@ -7,14 +7,11 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
 import unittest
 
-from terminal import Terminal
+from program import CHINWAG, ROOT, ProgramCase
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
 NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")
 SHORT = ("-n", "8")
 ENDLESS = ("--temp", "0", "--repeat-penalty", "1", "-c", "65536")  # "Hello" is answered in circles
@@ -22,47 +19,11 @@ USER, ANSWER = 1, 2
 COMPLETE, STREAMING, INTERRUPTED = 0, 1, 2
 
 
-class Conversations(unittest.TestCase):
-    def setUp(self):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="chinwag-conversations-"))
-        self.db = self.home / "data/chinwag/chinwag.db"
-        self.env = {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data"),
-                    "XDG_CONFIG_HOME": str(self.home / "config")}
-        self.terminals = []
-
-    def tearDown(self):
-        for t in self.terminals:
-            t.close()
-        shutil.rmtree(self.home)
-
+class Conversations(ProgramCase):
     def start(self, *options, model=NANO):
-        t = Terminal([CHINWAG, *(["-m", model] if model else []), "-t", "1", "--seed", "1", *options], 110, 30, self.env)
-        self.terminals.append(t)
+        t = self.open(*(["-m", model] if model else []), "-t", "1", "--seed", "1", *options, columns=110)
         t.wait("F1 help")
         return t
-
-    def ask(self, t, text):
-        t.type(text)
-        t.key("enter")
-
-    def leave(self, t):
-        t.key("ctrl-d")
-        self.assertEqual(t.end(), 0, t.text())
-
-    def rows(self, query):
-        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
-            return db.execute(query).fetchall()
-
-    def wait_rows(self, query, test, seconds=20):
-        test = test if callable(test) else lambda rows, expected=test: rows == expected
-        end = time.monotonic() + seconds
-        while not test(rows := self.rows(query)):
-            if time.monotonic() > end:
-                self.fail(f"{query}: {rows}; the screen:\n{self.terminals[-1].text()}")
-            for t in self.terminals:
-                if t.status is None:
-                    t.read(0.02)
-        return rows
 
     def wait_answers(self, n):
         self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER} AND state <> {STREAMING}", [(n,)])
@@ -269,8 +230,7 @@ class Conversations(unittest.TestCase):
         t.wait("> The younger one", 5)
         t = self.start(*SHORT, "--resume")
         t.wait("The younger one", 5)
-        t = Terminal([CHINWAG, "-m", NANO, "--resume", "12"], 100, 30, self.env)
-        self.terminals.append(t)
+        t = self.open("-m", NANO, "--resume", "12")
         self.assertEqual(t.end(), 1)
         self.assertIn(b"chinwag: there is no conversation 12", t.raw)
 
@@ -396,13 +356,11 @@ class Conversations(unittest.TestCase):
     def test_a_model_named_on_the_command_line_must_load(self):
         bad = self.home / "bad.gguf"
         bad.write_bytes(pathlib.Path(NANO).read_bytes()[:5000])
-        t = Terminal([CHINWAG, "-m", str(bad)], 100, 30, self.env)
-        self.terminals.append(t)
+        t = self.open("-m", str(bad))
         self.assertEqual(t.end(), 1)
         last = t.raw.decode(errors="replace").rstrip("\r\n").rsplit("\n", 1)[-1]
         self.assertRegex(last, r"chinwag: \S*bad\.gguf: ")
-        t = Terminal([CHINWAG, "-m", "/nonexistent.gguf"], 100, 30, self.env)
-        self.terminals.append(t)
+        t = self.open("-m", "/nonexistent.gguf")
         self.assertEqual(t.end(), 1)
         self.assertEqual(t.raw, b"chinwag: /nonexistent.gguf: No such file or directory\r\n")
 

@@ -1,20 +1,14 @@
 """What a model thinks before it answers: folded on the screen, kept in the database, never sent back, not on stdout."""
 import base64
 import os
-import pathlib
 import re
-import shutil
 import signal
-import sqlite3
 import subprocess
-import tempfile
-import time
 import unittest
 
 import scripted_model
-from terminal import Terminal
+from program import CHINWAG, ProgramCase
 
-CHINWAG = os.environ.get("CHINWAG", "./chinwag")
 THOUGHT = "Two and two.\n\n二加二，大家都知道。 Is it five? No."
 ANSWER = "It is **four**."
 FOUR = ["<think>", "\n\n", "Two", " and", " two.", "\n\n", "二加二，", "大家都知道。", " Is it", " five? No.", "\n\n",
@@ -29,49 +23,19 @@ def prompt_tokens(*messages):
     return sum(1 + bytes_(role + "\n" + text) + 1 + 1 for role, text in messages) + 1 + bytes_("assistant\n")
 
 
-class Thoughts(unittest.TestCase):
-    def setUp(self):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="chinwag-thoughts-"))
-        self.db = self.home / "data/chinwag/chinwag.db"
-        self.terminals = []
-
-    def tearDown(self):
-        for t in self.terminals:
-            t.close()
-        shutil.rmtree(self.home)
-
+class Thoughts(ProgramCase):
     def model(self, script, **options):
         path = self.home / "script.gguf"
         scripted_model.write(path, script, **options)
         return str(path)
 
-    def env(self):
-        return {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data"), "XDG_CONFIG_HOME": str(self.home / "config"),
-                "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-
     def start(self, model, *options, columns=80, lines=24, **env):
-        t = Terminal([CHINWAG, "-m", model, "-t", "1", "--temp", "0", *options], columns, lines, {**self.env(), **env})
-        self.terminals.append(t)
+        t = self.open("-m", model, "-t", "1", "--temp", "0", *options, columns=columns, lines=lines, **env)
         t.wait("script F32")
         return t
 
     def ask(self, t, question="2+2"):
-        t.type(question)
-        t.key("enter")
-
-    def rows(self, query):
-        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
-            return db.execute(query).fetchall()
-
-    def wait_rows(self, query, expected, seconds=20):
-        end = time.monotonic() + seconds
-        while (found := self.rows(query)) != expected:
-            self.assertLess(time.monotonic(), end, f"{query}: {found}, not {expected}")
-            time.sleep(0.05)
-
-    def leave(self, t):
-        t.key("ctrl-d")
-        self.assertEqual(t.end(), 0)
+        super().ask(t, question)
 
     def wait_answered(self, t, n=1):
         t.wait(lambda s: s.count("It is four.") == n and "▌" not in s)
@@ -240,7 +204,7 @@ class BrokenOff(Thoughts):
 
 class InLines(Thoughts):
     def one_shot(self, model, *options):
-        return subprocess.run([CHINWAG, "-m", model, "-t", "1", "--temp", "0", "-p", "2+2", *options], env=self.env(),
+        return subprocess.run([CHINWAG, "-m", model, "-t", "1", "--temp", "0", "-p", "2+2", *options], env={**os.environ, **self.env},
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True)
 
     def test_standard_output_gets_the_answer_alone(self):
@@ -258,8 +222,7 @@ class InLines(Thoughts):
         self.assertRegex(r.stderr, r"\Achinwag: the model was still thinking[^\n]*\n\Z")
 
     def test_a_terminal_is_told_that_it_thinks(self):
-        t = Terminal([CHINWAG, "-m", self.model(FOUR), "-t", "1", "--temp", "0", "-p", "2+2"], 80, 24, self.env())
-        self.terminals.append(t)
+        t = self.open("-m", self.model(FOUR), "-t", "1", "--temp", "0", "-p", "2+2", columns=80, lines=24)
         self.assertEqual(t.end(), 0)
         self.assertIn(f"chinwag: thinking (--thoughts shows it)\n{ANSWER}\n", t.text())
 

@@ -1,0 +1,58 @@
+"""What the tests of the whole program share: a home directory of its own, terminals to run it in, its database."""
+import os
+import pathlib
+import shutil
+import sqlite3
+import tempfile
+import time
+import unittest
+
+from terminal import Terminal
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
+
+
+class ProgramCase(unittest.TestCase):
+    def setUp(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="chinwag-test-"))
+        self.db = self.home / "data/chinwag/chinwag.db"
+        self.env = {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data"),
+                    "XDG_CONFIG_HOME": str(self.home / "config")}
+        self.terminals = []
+
+    def tearDown(self):
+        for t in self.terminals:
+            t.close()
+        shutil.rmtree(self.home)
+
+    def open(self, *options, columns=100, lines=30, **env):
+        """The program in a terminal, closed when the test ends."""
+        t = Terminal([CHINWAG, *options], columns, lines, {**self.env, **env})
+        self.terminals.append(t)
+        return t
+
+    def ask(self, t, question):
+        t.type(question)
+        t.key("enter")
+
+    def leave(self, t):
+        t.key("ctrl-d")
+        self.assertEqual(t.end(), 0, t.text())
+
+    def rows(self, query):
+        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
+            return db.execute(query).fetchall()
+
+    def wait_rows(self, query, test, seconds=20):
+        """Waits until the query gives what is expected, rows or a function of them, and returns it."""
+        test = test if callable(test) else lambda rows, expected=test: rows == expected
+        end = time.monotonic() + seconds
+        while not test(rows := self.rows(query)):
+            if time.monotonic() > end:
+                self.fail(f"{query}: {rows}" + "".join(f"; a screen:\n{t.text()}" for t in self.terminals))
+            for t in self.terminals:
+                if t.status is None:
+                    t.read(0.02)
+            time.sleep(0.02)
+        return rows
