@@ -71,7 +71,8 @@ static const char *const statements[DB_N_STATEMENTS] = {
         " (SELECT count(*) FROM message a WHERE " IS_ANOTHER_ANSWER ")"
         " FROM message m WHERE id = ?1 AND conversation_id = ?2",
     [DB_NEWEST_MESSAGE] = "SELECT max(id) FROM message WHERE conversation_id = ?1",
-    [DB_ANSWER] = "SELECT a.id FROM message m, message a WHERE m.id = ?1 AND " IS_ANOTHER_ANSWER " ORDER BY a.id LIMIT 1 OFFSET ?2",
+    [DB_ANSWER] = "SELECT a.id FROM message m, message a WHERE m.id = ?1 AND " IS_ANOTHER_ANSWER
+                  " ORDER BY a.id LIMIT 1 OFFSET ?2",
     [DB_NEWEST_BELOW] = "SELECT max(id) FROM message WHERE parent_id = ?1 AND conversation_id = ?2",
     [DB_SUMMARIES] =
         "SELECT id, conversation_id, first_id, last_id, text, method, created_ms FROM summary"
@@ -221,8 +222,8 @@ char *db_text(sqlite3_stmt *stmt, int column)
 
 /* ---- opening ---- */
 
-/* Called by SQLite while another program holds a lock. Its own handler soon looks only ten times a second, which a lock that
- * is free for a millisecond now and then may never meet. */
+/* Called by SQLite while another program holds a lock. Its own handler soon looks only ten times a second, which a
+ * lock that is free for a millisecond now and then may never meet. */
 static int wait_turn(void *ctx, int times)
 {
     struct db *db = ctx;
@@ -261,7 +262,8 @@ static int prepare_statements(struct db *db)
     return rc;
 }
 
-/* Answers a killed program left streaming. If the disk is full now, the next store does it; until then db_load says so. */
+/* Answers a killed program left streaming. If the disk is full now, the next store does it; until then db_load says
+ * so. */
 static void interrupt_orphans(struct db *db)
 {
     store_id *dead = NULL;
@@ -354,8 +356,8 @@ static bool was_deleted(const struct db *db, store_id conversation)
     return false;
 }
 
-/* One statement as a transaction of its own: BEGIN IMMEDIATE all the same, whose wait for another program's lock cannot
- * end in a deadlock. */
+/* One statement as a transaction of its own: BEGIN IMMEDIATE all the same, whose wait for another program's lock
+ * cannot end in a deadlock. */
 static enum db_result write_one(struct db *db, sqlite3_stmt *stmt)
 {
     int rc = db_begin(db, DB_BEGIN_WRITE);

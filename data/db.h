@@ -1,9 +1,10 @@
 /*
  * db.h - one connection and its statements, synchronously; used by one thread at a time.
  *
- * A rollback journal, not a write-ahead log: SQLite before 3.51.3 can corrupt a WAL database when two connections write
- * and checkpoint at once, and Debian 12 has 3.40. The journal persists, so that a commit flushes data and never waits for
- * the file system's own journal to record a new file size; synchronous = FULL makes the commit survive a power loss.
+ * A rollback journal, not a write-ahead log: SQLite before 3.51.3 can corrupt a WAL database when two connections
+ * write and checkpoint at once, and Debian 12 has 3.40. The journal persists, so that a commit flushes data and never
+ * waits for the file system's own journal to record a new file size; synchronous = FULL makes the commit survive a
+ * power loss.
  */
 #ifndef DB_H
 #define DB_H
@@ -45,8 +46,8 @@ enum db_result {
     DB_REFUSED, /* never will */
 };
 
-/* path NULL: in memory. create: make the file and its directory if missing; not when opening again, or a lost mount would
- * be taken for an empty database. NULL and err on failure. */
+/* path NULL: in memory. create: make the file and its directory if missing; not when opening again, or a lost mount
+ * would be taken for an empty database. NULL and err on failure. */
 struct db *db_open(const char *path, bool create, char *err, size_t cap);
 void db_close(struct db *db); /* NULL is fine */
 
@@ -65,9 +66,9 @@ enum db_result db_load(struct db *db, store_id conversation, store_id through, i
 enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e);
 
 /*
- * While writes fail, queries should see them all the same. Between these two calls the writes above go into one transaction
- * that is never committed, with its journal in memory and nothing spilled, so that a full or read-only disk is not
- * touched; the queries see them. End it even where begin returned false.
+ * While writes fail, queries should see them all the same. Between these two calls the writes above go into one
+ * transaction that is never committed, with its journal in memory and nothing spilled, so that a full or read-only
+ * disk is not touched; the queries see them. End it even where begin returned false.
  */
 bool db_preview_begin(struct db *db);
 void db_preview_end(struct db *db);
@@ -76,7 +77,8 @@ void db_preview_end(struct db *db);
 
 /* A statement reset and bound: 'i' int64_t, 'd' int, 'n' store_id with 0 as NULL, 'r' double, 't' text or NULL. */
 sqlite3_stmt *db_bind(struct db *db, enum db_statement which, const char *types, ...);
-/* Steps: true while there is a row; at the end resets the statement and, unless *rc is an error, sets it to SQLITE_OK. */
+/* Steps: true while there is a row; at the end resets the statement and, unless *rc is an error, sets it to
+ * SQLITE_OK. */
 bool db_row(sqlite3_stmt *stmt, int *rc);
 /* Carries a statement to its end: SQLITE_OK or the error. */
 int db_run(sqlite3_stmt *stmt);

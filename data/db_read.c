@@ -127,7 +127,8 @@ static void read_path(struct db *db, store_id leaf, struct store_event *e, int *
     if (leaf && read_message(db, leaf, e, rc)) {
         /* not the path the conversation's leaf tells of */
     } else if (c->leaf && !read_message(db, c->leaf, e, rc) && *rc == SQLITE_OK) {
-        /* The leaf never reached the file (a program killed between two writes): the newest message is the best guess. */
+        /* The leaf never reached the file (a program killed between two writes): the newest message is the best
+         * guess. */
         c->leaf = read_id(db_bind(db, DB_NEWEST_MESSAGE, "i", c->id), rc);
         if (c->leaf)
             read_message(db, c->leaf, e, rc);

@@ -137,8 +137,8 @@ static const uint8_t *char_before(const uint8_t *p, const uint8_t *start)
     return p;
 }
 
-/* Whether a grapheme begins at p. By pairs of characters, but a joiner holds (a family of emoji). Not libunistring's own
- * stepping backwards, which in 1.0 crashes on malformed UTF-8. */
+/* Whether a grapheme begins at p. By pairs of characters, but a joiner holds (a family of emoji). Not libunistring's
+ * own stepping backwards, which in 1.0 crashes on malformed UTF-8. */
 static bool is_boundary(const uint8_t *p, const uint8_t *start, const uint8_t *end)
 {
     ucs4_t before, after;

@@ -1,8 +1,8 @@
 /*
  * match.h - finding what a person typed in what was said: pure functions.
  *
- * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike. Of a whole
- * text pasted as a query, the first MATCH_MAX_TERMS terms count.
+ * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike.
+ * Of a whole text pasted as a query, the first MATCH_MAX_TERMS terms count.
  */
 #ifndef MATCH_H
 #define MATCH_H

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Open file description locks belong to the store that took them; POSIX locks, the fallback, to the process, so that two
- * stores of one process do not see each other's there. */
+/* Open file description locks belong to the store that took them; POSIX locks, the fallback, to the process, so that
+ * two stores of one process do not see each other's there. */
 #ifdef F_OFD_SETLK
 #define OWNER_SET F_OFD_SETLK
 #define OWNER_GET F_OFD_GETLK

@@ -1,5 +1,5 @@
-/* place.c - see place.h. Never opens an existing database: closing it would drop the POSIX locks that SQLite holds on the
- * same file for another store of this process. */
+/* place.c - see place.h. Never opens an existing database: closing it would drop the POSIX locks that SQLite holds on
+ * the same file for another store of this process. */
 #include "place.h"
 #include "record.h"
 

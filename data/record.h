@@ -1,8 +1,8 @@
 /*
  * record.h - copies and ends of the structs of store.h, and the room's small allocations.
  *
- * Allocation failure ends the program with one line: what is allocated here is no larger than what a person typed or a
- * model wrote, and there is no going on without it.
+ * Allocation failure ends the program with one line: what is allocated here is no larger than what a person typed or
+ * a model wrote, and there is no going on without it.
  */
 #ifndef RECORD_H
 #define RECORD_H
@@ -12,7 +12,8 @@
 void *store_calloc(size_t n, size_t size); /* zeroed */
 char *store_strdup(const char *s);         /* NULL stays NULL */
 char *store_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Room for element n of an array that grows one by one (capacity doubles at powers of two); new elements are zeroed. */
+/* Room for element n of an array that grows one by one (capacity doubles at powers of two); new elements are
+ * zeroed. */
 void *store_grow(void *array, size_t n, size_t size);
 
 int64_t store_now_ms(void); /* since 1970 */

@@ -5,12 +5,13 @@
 #include <stdio.h>
 
 /*
- * message.parent_id is deferred and does not cascade: a conversation's messages go in one statement, and a cascade along
- * a chain of a thousand messages would exceed SQLite's trigger depth. conversation.leaf_id is no foreign key, because
- * it may be written before the message it names.
+ * message.parent_id is deferred and does not cascade: a conversation's messages go in one statement, and a cascade
+ * along a chain of a thousand messages would exceed SQLite's trigger depth. conversation.leaf_id is no foreign key,
+ * because it may be written before the message it names.
  *
- * The index holds no text of its own (external content). Answers being written (state 1) are left out of it until they
- * end, so that four updates a second do not index the same words again and again; the search looks at them directly.
+ * The index holds no text of its own (external content). Answers being written (state 1) are left out of it until
+ * they end, so that four updates a second do not index the same words again and again; the search looks at them
+ * directly.
  */
 static const char version_1[] =
     "CREATE TABLE conversation("

@@ -1,8 +1,9 @@
 /*
  * search.c - db_search: the index where it can answer, the texts themselves where it cannot.
  *
- * The trigram index knows substrings of three characters and more. Terms that are shorter (most Chinese words) are looked
- * for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem per message.
+ * The trigram index knows substrings of three characters and more. Terms that are shorter (most Chinese words) are
+ * looked for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem
+ * per message.
  */
 #include "db.h"
 #include "match.h"
@@ -54,8 +55,8 @@ static char *index_query(const struct match_query *q, const char *query)
     return NULL;
 }
 
-/* Whether each term occurs, and where the first one does. Terms the index has vouched for need not be found again, should its
- * idea of upper and lower case differ from ours. */
+/* Whether each term occurs, and where the first one does. Terms the index has vouched for need not be found again,
+ * should its idea of upper and lower case differ from ours. */
 static bool all_found(const struct match_query *q, bool indexed, const char *text, size_t text_len, size_t *at)
 {
     *at = 0;
@@ -69,7 +70,8 @@ static bool all_found(const struct match_query *q, bool indexed, const char *tex
     return true;
 }
 
-/* Adds the rows of a statement (conversation, message, title, text, time, role) that match, until there are enough. */
+/* Adds the rows of a statement (conversation, message, title, text, time, role) that match, until there are
+ * enough. */
 static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool indexed, struct store_event *e)
 {
     int rc = SQLITE_OK;

@@ -1,8 +1,8 @@
 /*
  * store.c - see store.h: the thread that owns the connection, its queue of commands and its queue of events.
  *
- * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest write
- * is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
+ * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest
+ * write is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
  */
 #include "op.h"
 #include "record.h"
@@ -116,8 +116,8 @@ static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t at_m
 
 /* ---- the thread ---- */
 
-/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. Where that
- * fails the old one is kept, and why is the better word for what is wrong. */
+/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. Where
+ * that fails the old one is kept, and why is the better word for what is wrong. */
 static bool reopen(struct store *s)
 {
     if (!s->path)
@@ -164,7 +164,8 @@ static struct op **hold_writes(struct store *s, size_t *n)
     return writes;
 }
 
-/* A query while writes fail: answered as if they had succeeded. Where that cannot be (the file is locked), from the file. */
+/* A query while writes fail: answered as if they had succeeded. Where that cannot be (the file is locked), from the
+ * file. */
 static enum db_result carry_out_ahead(struct store *s, const struct op *query, struct store_event *e)
 {
     size_t n;
@@ -235,8 +236,8 @@ static void write_down(struct store *s, struct op *op)
         emit(s, e);
 }
 
-/* With the lock. What can be carried out now; while writes fail queries overtake them. Closing: only writes, whatever the
- * time, as there is nobody left to take an answer. */
+/* With the lock. What can be carried out now; while writes fail queries overtake them. Closing: only writes, whatever
+ * the time, as there is nobody left to take an answer. */
 static struct op *runnable(const struct store *s)
 {
     if (s->closing || (s->failing && store_ticks_ms() >= s->retry_at))
@@ -306,8 +307,8 @@ static void end(struct store *s)
     free(s);
 }
 
-/* The thread inherits the mask: it handles no signal. Faults stay deliverable: whoever drew on the terminal has a handler that
- * gives it back before the end. 0 or an error number. */
+/* The thread inherits the mask: it handles no signal. Faults stay deliverable: whoever drew on the terminal has a
+ * handler that gives it back before the end. 0 or an error number. */
 static int start_thread(struct store *s)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -367,7 +368,8 @@ void store_put_conversation(struct store *s, const struct store_conversation *c)
     queue(s, (struct op){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
 }
 
-/* The queued state of a message that m may take the place of. Not across a deletion: what comes after one is dropped. */
+/* The queued state of a message that m may take the place of. Not across a deletion: what comes after one is
+ * dropped. */
 static struct op *older_state(const struct store *s, store_id message)
 {
     struct op *found = NULL;

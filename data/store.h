@@ -1,26 +1,27 @@
 /*
  * store.h - everything chinwag remembers, in one SQLite file.
  *
- * The store runs a thread of its own that owns the connection and blocks all signals but faults. Commands (store_put_*, store_list, ...) copy their arguments,
- * go into a queue and return at once; results and failures come out as events. Commands are carried out in order, each
- * write in a transaction that is durable before the next command runs. Any thread may call any function.
+ * The store runs a thread of its own that owns the connection and blocks all signals but faults. Commands
+ * (store_put_*, store_list, ...) copy their arguments, go into a queue and return at once; results and failures come
+ * out as events. Commands are carried out in order, each write in a transaction that is durable before the next
+ * command runs. Any thread may call any function.
  *
- * A write that fails (full disk, locked file, lost mount) is kept and tried again every second until it succeeds or the
- * store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever lost. Queries
- * are answered meanwhile, what is kept included (unless another program's lock prevents that). Only a write that could
- * never succeed, such as a summary of a conversation that is gone, is given up with STORE_ERROR.
+ * A write that fails (full disk, locked file, lost mount) is kept and tried again every second until it succeeds or
+ * the store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever
+ * lost. Queries are answered meanwhile, what is kept included (unless another program's lock prevents that). Only a
+ * write that could never succeed, such as a summary of a conversation that is gone, is given up with STORE_ERROR.
  *
- * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a later
- * version, is refused and left alone. Two programs may have it open.
+ * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a
+ * later version, is refused and left alone. Two programs may have it open.
  *
  * The tree: each message names its parent (0 = first of the conversation); a conversation names its leaf, and the
  * path from there to the root is what is shown. Answering again or editing adds a sibling; nothing is destroyed.
- * A new message whose parent is the leaf becomes the leaf in the same transaction, so that a program killed right after
- * shows it again; for siblings, store_put_conversation says which is shown.
+ * A new message whose parent is the leaf becomes the leaf in the same transaction, so that a program killed right
+ * after shows it again; for siblings, store_put_conversation says which is shown.
  *
- * Two programs in one conversation: both branches are kept, the last leaf put is shown. Deleted by one, what the other
- * writes afterwards is kept in a conversation that comes back without its past. What a program puts into a conversation that
- * it deleted itself is dropped.
+ * Two programs in one conversation: both branches are kept, the last leaf put is shown. Deleted by one, what the
+ * other writes afterwards is kept in a conversation that comes back without its past. What a program puts into a
+ * conversation that it deleted itself is dropped.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -55,9 +56,8 @@ struct store_message {
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
     double first_token_ms, decode_ms;
-    int number,
-        count; /* in results only: which of the answers to its question it is, from 1, oldest first, and how many
-                          there are; 0 where it answers none */
+    int number, count; /* in results only: which of the answers to its question it is, from 1, oldest first, and how
+                          many there are; 0 where it answers none */
 };
 
 struct store_summary { /* says what came before, for the model; the messages themselves stay untouched */
@@ -105,15 +105,15 @@ struct store_event { /* owned by whoever took it: store_event_free */
 
 struct store;
 
-/* Opens or creates the file (path NULL: a private database in memory), migrates it, marks answers left STORE_STREAMING by
- * a killed program as STORE_INTERRUPTED, starts the thread. notify (may be NULL) is called from that thread after
- * each event is queued; it must only wake its owner. NULL and err on failure. */
+/* Opens or creates the file (path NULL: a private database in memory), migrates it, marks answers left
+ * STORE_STREAMING by a killed program as STORE_INTERRUPTED, starts the thread. notify (may be NULL) is called from
+ * that thread after each event is queued; it must only wake its owner. NULL and err on failure. */
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap);
 
 /* Carries out what is queued, then closes. False if writes were still failing; what they said is in err. */
 bool store_close(struct store *s, char *err, size_t cap);
 
-/* ---- writes: insert or update by id; a message's conversation, parent, role and time are fixed by its first put ---- */
+/* ---- writes: insert or update by id; what a message belongs to, its role and time are fixed by its first put ---- */
 void store_put_conversation(struct store *s, const struct store_conversation *c);
 void store_put_message(struct store *s, const struct store_message *m); /* a queued older state of it is replaced */
 void store_put_summary(struct store *s, const struct store_summary *summary);
@@ -124,12 +124,12 @@ void store_delete(struct store *s, store_id conversation); /* with its messages 
 /* ---- queries: answered by an event ---- */
 void store_list(struct store *s);
 void store_load(struct store *s, store_id conversation); /* 0 = the most recently updated one */
-/* The same with another path: through this message, or through the answer `step` places after it among those to the same
- * question (after the last comes the first), on to the newest message below. The conversation's leaf stays what it was until
- * it is put; where the message is not there, the path is the leaf's. */
+/* The same with another path: through this message, or through the answer `step` places after it among those to the
+ * same question (after the last comes the first), on to the newest message below. The conversation's leaf stays what
+ * it was until it is put; where the message is not there, the path is the leaf's. */
 void store_load_through(struct store *s, store_id conversation, store_id message, int step);
-/* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first, at
- * most 200, before them titles that do. conversation 0 = all; else only its messages. */
+/* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first,
+ * at most 200, before them titles that do. conversation 0 = all; else only its messages. */
 void store_search(struct store *s, const char *query, store_id conversation);
 
 /* The next event, or NULL when there is none now. */

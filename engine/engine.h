@@ -129,8 +129,8 @@ struct engine_message {
 bool engine_render_chat(const engine_model *model, const struct engine_message *messages, size_t n, bool generate,
                         struct engine_tokens *out, char *err, size_t cap);
 
-/* What such a prompt already holds of the answer's text: "<think>\n" where the template begins the thought for the model
- * (Qwen3-Thinking), else "". The whole answer is this and what is sampled. */
+/* What such a prompt already holds of the answer's text: "<think>\n" where the template begins the thought for the
+ * model (Qwen3-Thinking), else "". The whole answer is this and what is sampled. */
 const char *engine_answer_start(const engine_model *model);
 
 /* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
@@ -212,9 +212,9 @@ void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from th
  * What is sampled is bit for bit the same without; only the time differs. */
 void engine_session_set_lookup(engine_session *session, bool lookup);
 
-/* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where the
- * model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only the time
- * differs (matmul.h, multiply_top). */
+/* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where
+ * the model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only
+ * the time differs (matmul.h, multiply_top). */
 void engine_session_set_fast_head(engine_session *session, bool fast_head);
 
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and

@@ -1,10 +1,10 @@
 /*
  * forward.c - see forward.h.
  *
- * One pool_run per pass; inside it every member walks through the same phases. A phase either splits the rows of matrices
- * or the tokens between the members. With one token (decode) all members repeat what is cheaper done twice than waited for:
- * norms, quantization, merging short attention. With more (prefill) tokens are split for those, and rows are handed out in
- * blocks as members become free.
+ * One pool_run per pass; inside it every member walks through the same phases. A phase either splits the rows of
+ * matrices or the tokens between the members. With one token (decode) all members repeat what is cheaper done twice
+ * than waited for: norms, quantization, merging short attention. With more (prefill) tokens are split for those, and
+ * rows are handed out in blocks as members become free.
  *
  * Once *cancel has been seen, members do no more work but still meet at every barrier, so that none waits for ever.
  */
@@ -192,8 +192,8 @@ static void norm_token(struct walk *t, int token, const float *weight, float *ou
     t->vector->rms_norm(t->f->x + at, weight, out, (int)n_embd, t->m->norm_epsilon);
 }
 
-/* Makes the activations that these products multiply: src (rows of cols floats, from the walk's first token on), or where
- * src is NULL the residual stream normalized by `norm`. Ends with a barrier unless there is one token. */
+/* Makes the activations that these products multiply: src (rows of cols floats, from the walk's first token on), or
+ * where src is NULL the residual stream normalized by `norm`. Ends with a barrier unless there is one token. */
 static const struct activations *prepare(struct walk *t, const float *src, int cols, const float *norm,
                                          const struct step *step)
 {
@@ -210,7 +210,8 @@ static const struct activations *prepare(struct walk *t, const float *src, int c
             t->m->matmul->quantize(a, 0, 1);
         return a;
     }
-    /* The members' views of the shared buffers are equal; each has its own, because writing one together would be a race. */
+    /* The members' views of the shared buffers are equal; each has its own, because writing one together would be a
+     * race. */
     struct activations *view = &t->own->view;
     *view = f->many;
     view->n = t->n;

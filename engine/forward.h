@@ -1,5 +1,6 @@
 /*
- * forward.h - token ids at given positions -> logits: the pass through the network, with the threads and the memory it needs.
+ * forward.h - token ids at given positions -> logits: the pass through the network, with the threads and the memory
+ * it needs.
  *
  * The result of a token is bit-identical however the tokens before it were grouped into runs, and for any number of
  * threads. Belongs to one thread at a time.
@@ -26,7 +27,8 @@ struct kv *forward_kv(struct forward *f);
 /* Evaluates n <= shape.chunk tokens at positions position..position + n - 1; the cache must hold those before. logits
  * receives n_vocab floats for each of the last n_logits tokens (0, 1 or n). False as soon as *cancel is seen set: the
  * cache is then undefined from `position` on.
- * With `top`, which needs n_logits == 1 and model_splits_head, the logits are what matmul_kernels.multiply_top says. */
+ * With `top`, which needs n_logits == 1 and model_splits_head, the logits are what matmul_kernels.multiply_top
+ * says. */
 bool forward_run(struct forward *f, const int32_t *ids, int n, int position, float *logits, int n_logits,
                  struct matmul_top *top, const atomic_bool *cancel);
 

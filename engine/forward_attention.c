@@ -1,8 +1,10 @@
 /*
- * forward_attention.c - the attention of forward.c: queries are turned, keys and values stored, tiles of the cache attended to.
+ * forward_attention.c - the attention of forward.c: queries are turned, keys and values stored, tiles of the cache
+ * attended to.
  *
- * One token (decode): (kv head, tile) pairs are split evenly, each giving a state of its own that is merged afterwards. More (prefill):
- * blocks of queries are handed out, and each carries its states through the tiles. The arithmetic is the same.
+ * One token (decode): (kv head, tile) pairs are split evenly, each giving a state of its own that is merged
+ * afterwards. More (prefill): blocks of queries are handed out, and each carries its states through the tiles. The
+ * arithmetic is the same.
  */
 #include "forward_impl.h"
 

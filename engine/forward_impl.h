@@ -108,8 +108,8 @@ void forward_store(struct walk *t, int layer, int j0, int j1);
 /* The barrier before the attention of one token: who waits fetches the first keys it will look at. */
 void forward_wait_before_keys(const struct walk *t, int layer);
 
-/* Attention of the walk's tokens: heads x head_dim floats each. With one token its key and value are stored first, unless the
- * run had more and they are. Ends with a barrier, the one before `next`. */
+/* Attention of the walk's tokens: heads x head_dim floats each. With one token its key and value are stored first,
+ * unless the run had more and they are. Ends with a barrier, the one before `next`. */
 const float *forward_attend(struct walk *t, int layer, const struct step *next);
 
 int forward_block_tokens(const struct engine_model *m); /* tokens whose queries own->queries holds */

@@ -1,9 +1,9 @@
 /*
  * matmul.c - what the kernel sets share: packing, activations, and the loops around the kernels.
  *
- * A few tokens are multiplied by the packed matrix as it streams from memory. For more, 16 rows x up to 1280 columns are
- * unpacked once into bytes and floats that stay in the first-level cache, and tiles of a few tokens run over them.
- * A matrix that is not packed is packed strip by strip on the way, so all paths end in the same kernels.
+ * A few tokens are multiplied by the packed matrix as it streams from memory. For more, 16 rows x up to 1280 columns
+ * are unpacked once into bytes and floats that stay in the first-level cache, and tiles of a few tokens run over
+ * them. A matrix that is not packed is packed strip by strip on the way, so all paths end in the same kernels.
  */
 #include "matmul.h"
 
@@ -129,8 +129,8 @@ void matmul_drive(const struct matmul_set *set, const struct matrix *w, const st
     d.on_the_way = (unsigned char *)(d.strip + 1);
     d.streamed = a->n <= set->max_streamed;
     d.planes = w->packed && w->planes;
-    /* Columns in equal parts that fit a strip; packed rows that are streamed need none. They come first to last, so that
-     * every element adds its blocks in order. */
+    /* Columns in equal parts that fit a strip; packed rows that are streamed need none. They come first to last, so
+     * that every element adds its blocks in order. */
     int block = d.layout->block, parts = (w->cols + MATMUL_STRIP_COLUMNS - 1) / MATMUL_STRIP_COLUMNS;
     if (d.streamed && w->packed)
         parts = 1;

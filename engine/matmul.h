@@ -1,19 +1,20 @@
 /*
- * matmul.h - weight matrix x activations, in every weight format and on every instruction set: what the time goes into.
+ * matmul.h - weight matrix x activations, in every weight format and on every instruction set: what the time goes
+ * into.
  *
  * y[j][r] = sum over c of W[r][c] * x[j][c]   for rows r of the matrix and columns (tokens) j of the activations.
  *
- * Formats with blocks multiply int8 weights by activations quantized to int8 in blocks of 32 (d = max|x| / 127); F32, F16
- * and BF16 multiply floats. For each output element the order of float additions is fixed: by blocks in ascending order,
- * the same whether one token or many are multiplied, whichever thread does it, packed or not. Integer sums are
+ * Formats with blocks multiply int8 weights by activations quantized to int8 in blocks of 32 (d = max|x| / 127); F32,
+ * F16 and BF16 multiply floats. For each output element the order of float additions is fixed: by blocks in ascending
+ * order, the same whether one token or many are multiplied, whichever thread does it, packed or not. Integer sums are
  * exact, so the result is bit-identical for every n and every split of rows (within one kernel set).
  *
- * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of each, in
- * the size of the file. Without it the same kernels repack a strip at a time on the way: slower.
+ * A matrix may be repacked once after loading: 16 rows interleaved so that one vector load holds some columns of
+ * each, in the size of the file. Without it the same kernels repack a strip at a time on the way: slower.
  *
- * Where the next token comes from the k largest logits, most rows of the output head need not be known exactly. A head of
- * Q8_0 is therefore packed in two planes, the high nibbles of all weights and then the low ones: multiply_top reads the
- * high plane, half the bytes, and of the low one only the rows that may be among the k largest.
+ * Where the next token comes from the k largest logits, most rows of the output head need not be known exactly. A
+ * head of Q8_0 is therefore packed in two planes, the high nibbles of all weights and then the low ones: multiply_top
+ * reads the high plane, half the bytes, and of the low one only the rows that may be among the k largest.
  */
 #ifndef MATMUL_H
 #define MATMUL_H
@@ -60,17 +61,17 @@ struct matmul_kernels {
     size_t (*packed_bytes)(const struct matrix *w);
     /* Packs rows [row0, row1) of w->data into dst, the start of the whole packed matrix. row0 is aligned. */
     void (*pack)(const struct matrix *w, unsigned char *dst, int row0, int row1);
-    /* Quantizes tokens [j0, j1) of a->f into a->records; the caller has set a->n, a->cols and a->f. The records are those
-     * of n tokens: all of them are quantized, by whichever threads, before any is multiplied. */
+    /* Quantizes tokens [j0, j1) of a->f into a->records; the caller has set a->n, a->cols and a->f. The records are
+     * those of n tokens: all of them are quantized, by whichever threads, before any is multiplied. */
     void (*quantize)(struct activations *a, int j0, int j1);
     /* y[j * stride + r] for r in [row0, row1), all a->n tokens. row0 is aligned. Uses no state but its arguments and
      * MATMUL_SCRATCH_BYTES given by the caller, 64-byte aligned. For F32, F16 and BF16 it reads a->f. */
     void (*multiply)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch);
-    /* One token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply where row r
-     * is marked in top->always or may be among the top->k largest of those that are not; else it is -INFINITY. "May be"
-     * is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to lose one that belongs
-     * there. NULL in a set without planes. */
+    /* One token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply where row
+     * r is marked in top->always or may be among the top->k largest of those that are not; else it is -INFINITY. "May
+     * be" is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to lose one that
+     * belongs there. NULL in a set without planes. */
     void (*multiply_top)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
                          struct matmul_top *top, void *scratch);
 };
@@ -80,8 +81,8 @@ struct matmul_kernels {
 bool matmul_can_split(const struct matrix *w);
 /* Whether the low nibbles of a row, packed in planes, are spread as evenly as multiply_top takes for granted. */
 bool matmul_row_is_even(const struct matrix *w, int row);
-/* Where the first bytes read of rows from `row` on, a multiple of row_align, stand, and how many they are for each row_align
- * of them. */
+/* Where the first bytes read of rows from `row` on, a multiple of row_align, stand, and how many they are for each
+ * row_align of them. */
 const unsigned char *matmul_first_bytes(const struct matmul_kernels *k, const struct matrix *w, int row,
                                         size_t *bytes);
 

@@ -18,15 +18,15 @@
  *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
  *     partial                     sums on their way
  *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
- *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the dot products
+ *                                 a run of steps: end_partial(s, add_dot(... begin_partial(s))) is s + the products
  *     splat_step(p)               the 4 bytes at p in all lanes
  *     lookup_values(words)        quant_iq4_values of each byte, + 128 unless SIGNED_CODES
  *     dot_nibbles(low, q)         of one row's block of the low plane (matmul_layout.h), with 32 signed bytes q
  *     transpose_rows(p, row_bytes, words[4])
- *                                 the i-th 4 bytes of 16 at p, and at each row_bytes further on, in the lanes of words[i]
+ *                                 the i-th 4 bytes of 16 at p, and each row_bytes further on, are the lanes of words[i]
  *     fma_floats, load_f16        as for matmul_floats.h
- *     KEEP(ints)                  an empty statement that ties a vector to its register here, so that the compiler does
- *     KEEP_PARTIAL(partial)       not reorder a tile's hundreds of independent operations into spills
+ *     KEEP(ints)                  an empty statement that ties a vector to its register here: the compiler does not
+ *     KEEP_PARTIAL(partial)       reorder a tile's hundreds of independent operations into spills
  */
 #ifndef MATMUL_BODY_H
 #define MATMUL_BODY_H

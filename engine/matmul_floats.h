@@ -1,9 +1,9 @@
 /*
  * matmul_floats.h - matrices of F32, F16 and BF16 times float activations; compiled into each set.
  *
- * Column c adds to lane c % 16 of a sum, columns ascending, by fused multiply-add; the 16 lanes are added as a tree at the
- * end. All sets do the same, so they give the same bits. Tiles of rows x tokens share what they load.
- * The set says: VECTORS, FLOAT_ROWS, FLOAT_TOKENS, and has fma_floats(a, b, c) = a * b + c and load_f16(p).
+ * Column c adds to lane c % 16 of a sum, columns ascending, by fused multiply-add; the 16 lanes are added as a tree
+ * at the end. All sets do the same, so they give the same bits. Tiles of rows x tokens share what they load. The set
+ * says: VECTORS, FLOAT_ROWS, FLOAT_TOKENS, and has fma_floats(a, b, c) = a * b + c and load_f16(p).
  */
 #ifndef MATMUL_FLOATS_H
 #define MATMUL_FLOATS_H

@@ -1,22 +1,24 @@
 /*
  * matmul_layout.h - the packed form of a matrix, and what the kernel sets and their driver (matmul.c) share.
  *
- * Packed, 16 rows stand together, and one 32-bit lane of a vector belongs to one row: 64 bytes hold 4 consecutive columns
- * of each of the 16 rows, whether a set reads them as one, two or four vectors. So a multiply-add of bytes in fours leaves
- * every row's sum in a lane of its own, and nothing is ever added across lanes. 16 rows x one block of the format are
+ * Packed, 16 rows stand together, and one 32-bit lane of a vector belongs to one row: 64 bytes hold 4 consecutive
+ * columns of each of the 16 rows, whether a set reads them as one, two or four vectors. So a multiply-add of bytes in
+ * fours leaves every row's sum in a lane of its own, and nothing is ever added across lanes. 16 rows x one block of
+ * the format are
  *
  *     halves x 16 uint16    scale, then minimum, of each row, as in the file
  *     words  x 16 uint32    the 256-blocks' scale bits, 4 bytes of each row at a time, as in the file
  *     then for every 32 columns, in 8 steps of 4:
  *       low plane           low bits of the codes; 8-bit codes: step s in the 64 bytes s; nibbles: steps s and s + 4
- *                           in the low and high half of the bytes s; pairs: step s in bits 2 (s % 4) of the bytes s / 4
+ *                           in the low and high half of the bytes s; pairs: step s in bits 2 (s % 4) of the
+ *                           bytes s / 4
  *       high plane          the fifth bit: step s in bit s; two bits above a nibble: as pairs
  *
  * which is exactly 16 times the block's size in the file.
  *
- * Q8_0 in two planes (matrix.planes), its codes being q + 128: all strips with the codes' high nibbles in place of Q4_0's
- * codes, then the low nibbles, row after row, of 32 columns 16 bytes: the row's 4 words that would go with those of the
- * high plane. So a strip's high plane is one stream, and what is left of a single row stands together.
+ * Q8_0 in two planes (matrix.planes), its codes being q + 128: all strips with the codes' high nibbles in place of
+ * Q4_0's codes, then the low nibbles, row after row, of 32 columns 16 bytes: the row's 4 words that would go with
+ * those of the high plane. So a strip's high plane is one stream, and what is left of a single row stands together.
  */
 #ifndef MATMUL_LAYOUT_H
 #define MATMUL_LAYOUT_H
@@ -127,8 +129,8 @@ struct matmul_best {
 };
 void matmul_best_add(struct matmul_best *best, float value, _Atomic float *bound); /* no NaN; matmul.c */
 
-/* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the first
- * column. Sums go to y[t * stride + row], continuing what is there unless `first`. */
+/* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the
+ * first column. Sums go to y[t * stride + row], continuing what is there unless `first`. */
 typedef void matmul_stream(const unsigned char *packed, int blocks, const unsigned char *record, float *y,
                            size_t stride, bool first);
 typedef void matmul_unpack(const unsigned char *packed, int blocks, struct matmul_strip *strip);

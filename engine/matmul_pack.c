@@ -1,8 +1,8 @@
 /*
  * matmul_pack.c - from the file's layout to the packed one of matmul_layout.h.
  *
- * A block is decoded into codes (quant.c), 8 codes are handled as the bytes of a 64-bit word, and each step's 4 bytes go
- * to the row's lane. Little-endian, as GGUF is.
+ * A block is decoded into codes (quant.c), 8 codes are handled as the bytes of a 64-bit word, and each step's 4 bytes
+ * go to the row's lane. Little-endian, as GGUF is.
  */
 #include "matmul_layout.h"
 
@@ -184,7 +184,8 @@ static void split_strip(const struct matrix *w, int row)
 
 bool matmul_row_is_even(const struct matrix *w, int row)
 {
-    /* v = 2 nibble - 15; if even, v has variance 85 and v * v has 75.6 squared. 6 standard deviations are usual chance. */
+    /* v = 2 nibble - 15; if even, v has variance 85 and v * v has 75.6 squared. 6 standard deviations are usual
+     * chance. */
     struct matmul_planes p = matmul_planes_at(w, row, 0);
     int64_t sum = 0, squares = 0, n = w->cols;
     for (size_t i = 0; i < p.row_bytes; i++) {

@@ -1,5 +1,6 @@
 /*
- * matmul_planes.h - the kernels of a Q8_0 matrix in two planes of nibbles (matmul_layout.h); included by matmul_body.h.
+ * matmul_planes.h - the kernels of a Q8_0 matrix in two planes of nibbles (matmul_layout.h); included by
+ * matmul_body.h.
  *
  * Of a code 16 h + l, less 128, the integers of a block are
  *
@@ -7,10 +8,10 @@
  *
  * exactly those that the bytes give, so every element has the same bits as from the matrix packed otherwise.
  *
- * multiply_top first reads h alone and takes l for its mean, 7.5. If l is spread evenly over 0..15, independently of q,
- * what is then missing of a row's sum has mean 0 and variance 21.25 * sum of (scale * d * q)^2. Rows that by 7 standard
- * deviations may be among the k largest are completed with their low nibbles, one strip later, when these have come from
- * memory. The smallest of the k largest complete ones so far is the bound for the rows to come.
+ * multiply_top first reads h alone and takes l for its mean, 7.5. If l is spread evenly over 0..15, independently of
+ * q, what is then missing of a row's sum has mean 0 and variance 21.25 * sum of (scale * d * q)^2. Rows that by 7
+ * standard deviations may be among the k largest are completed with their low nibbles, one strip later, when these
+ * have come from memory. The smallest of the k largest complete ones so far is the bound for the rows to come.
  */
 #ifndef MATMUL_PLANES_H
 #define MATMUL_PLANES_H

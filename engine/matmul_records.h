@@ -1,8 +1,8 @@
 /*
  * matmul_records.h - activations as the kernels read them, and how they come to be.
  *
- * Tokens form tiles of the widths a set has kernels for: as many of the widest as fit, then one that takes the rest, filled
- * up with zeros. A tile of T tokens is cols / 32 records, each of 32 columns:
+ * Tokens form tiles of the widths a set has kernels for: as many of the widest as fit, then one that takes the rest,
+ * filled up with zeros. A tile of T tokens is cols / 32 records, each of 32 columns:
  *
  *     int8_t  q[8][T][4]   in steps of 4 columns
  *     float   d[T]         scale: x is about d * q
@@ -50,8 +50,8 @@ static inline struct tile tile_of(const struct activations *a, const int *widths
     };
 }
 
-/* 32 floats become token t of a record, at a scale of max|x| / 127, rounded to nearest even. Plain C that compilers turn
- * into vectors: magnitudes are compared as integers, which also puts NaN above infinity. */
+/* 32 floats become token t of a record, at a scale of max|x| / 127, rounded to nearest even. Plain C that compilers
+ * turn into vectors: magnitudes are compared as integers, which also puts NaN above infinity. */
 static inline void quantize_block(const float *x, int t, int tokens, unsigned char *record)
 {
     uint32_t max = 0;
@@ -72,7 +72,8 @@ static inline void quantize_block(const float *x, int t, int tokens, unsigned ch
         float shifted = x[i] * inverse + 12582912.0f;
         memcpy(&integers[i], &shifted, sizeof shifted);
     }
-    /* Of NaN or infinity the low byte is anything, so what is summed is that byte: d alone carries that x is not finite. */
+    /* Of NaN or infinity the low byte is anything, so what is summed is that byte: d alone carries that x is not
+     * finite. */
     int8_t q[32];
     for (int i = 0; i < 32; i++)
         q[i] = (int8_t)integers[i];

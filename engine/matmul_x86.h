@@ -1,6 +1,6 @@
 /*
- * matmul_x86.h - the part of the vocabulary (matmul_body.h) that the x86 sets share. The set has defined VECTORS (1 for
- * 512 bits, 2 for 256) and SIGNED_CODES, and included <immintrin.h>.
+ * matmul_x86.h - the part of the vocabulary (matmul_body.h) that the x86 sets share. The set has defined VECTORS (1
+ * for 512 bits, 2 for 256) and SIGNED_CODES, and included <immintrin.h>.
  */
 #ifndef MATMUL_X86_H
 #define MATMUL_X86_H

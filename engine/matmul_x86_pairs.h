@@ -1,9 +1,9 @@
 /*
  * matmul_x86_pairs.h - sets without VNNI: vpmaddubsw multiplies unsigned by signed bytes and adds pairs to 16 bits,
- * saturating. A pair of codes of b bits makes at most 2 x (2^b - 1) x 127; as many steps are added as stay below 2^15,
- * then pairs of 16 bits are widened and added to 32. Codes of 8 bits are made signed: |w| is multiplied by x with w's
- * sign, and 128 x 127 x 2 still fits.
- * The set has defined VECTORS, TILES and with_sign(x, w): x where w > 0, -x where w < 0, anything where it is 0.
+ * saturating. A pair of codes of b bits makes at most 2 x (2^b - 1) x 127; as many steps are added as stay below
+ * 2^15, then pairs of 16 bits are widened and added to 32. Codes of 8 bits are made signed: |w| is multiplied by x
+ * with w's sign, and 128 x 127 x 2 still fits. The set has defined VECTORS, TILES and with_sign(x, w): x where w > 0,
+ * -x where w < 0, anything where it is 0.
  */
 #ifndef MATMUL_X86_PAIRS_H
 #define MATMUL_X86_PAIRS_H

@@ -1,6 +1,6 @@
 /*
- * matmul_x86_vnni.h - sets with VNNI: vpdpbusd multiplies unsigned by signed bytes and adds them in fours to 32 bits, so
- * nothing can overflow on the way. The set has defined VECTORS, TILES and DPBUSD, the instruction.
+ * matmul_x86_vnni.h - sets with VNNI: vpdpbusd multiplies unsigned by signed bytes and adds them in fours to 32 bits,
+ * so nothing can overflow on the way. The set has defined VECTORS, TILES and DPBUSD, the instruction.
  */
 #ifndef MATMUL_X86_VNNI_H
 #define MATMUL_X86_VNNI_H

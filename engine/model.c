@@ -437,8 +437,8 @@ static int larger_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Every matrix of the model that this kernel set packs, the largest first: source and copy of one are resident together,
- * and while that is the largest the fewest others are. malloc'd. */
+/* Every matrix of the model that this kernel set packs, the largest first: source and copy of one are resident
+ * together, and while that is the largest the fewest others are. malloc'd. */
 static struct matrix **list_packable(struct engine_model *m, size_t *n)
 {
     struct matrix **list = xcalloc((size_t)m->info.n_layers * N_LAYER_TENSORS + 1, sizeof *list);
@@ -467,8 +467,9 @@ static size_t row_bytes(const struct matrix *w)
     return (size_t)(w->cols / w->format->block) * (size_t)w->format->bytes;
 }
 
-/* The rows of a tied head are read as embeddings after it has been packed. Through the mapping each would make a large piece of
- * the file resident again, so they are read from the file, if it can be opened once more and still is the same. */
+/* The rows of a tied head are read as embeddings after it has been packed. Through the mapping each would make a
+ * large piece of the file resident again, so they are read from the file, if it can be opened once more and still is
+ * the same. */
 static void open_embedding_file(struct engine_model *m)
 {
     size_t row = row_bytes(&m->embedding);
@@ -495,8 +496,8 @@ void model_embedding(const struct engine_model *m, int32_t id, float *out, void 
     w->format->dequantize(source, out, (size_t)w->cols);
 }
 
-/* Rows of the head, packed in planes, whose low nibbles are not spread as multiply_top takes for granted: constant rows, or
- * weights that had 4 bits before they had 8. If they are many, it is not used. */
+/* Rows of the head, packed in planes, whose low nibbles are not spread as multiply_top takes for granted: constant
+ * rows, or weights that had 4 bits before they had 8. If they are many, it is not used. */
 static void judge_head(void *ctx, int member, int members)
 {
     struct engine_model *m = ctx;

@@ -1,8 +1,9 @@
 /*
- * model.h - inside engine_model: the shape of the network and its weights, ready to be multiplied. Private to the engine.
+ * model.h - inside engine_model: the shape of the network and its weights, ready to be multiplied. Private to the
+ * engine.
  *
- * What distinguishes one architecture from another is data here: the forward pass asks for "a bias or NULL", "a norm or
- * NULL", "the way of rotation", never for a name.
+ * What distinguishes one architecture from another is data here: the forward pass asks for "a bias or NULL", "a norm
+ * or NULL", "the way of rotation", never for a name.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -37,8 +38,8 @@ struct engine_model {
     int embedding_file; /* where its rows are read from when the mapping should stay untouched; -1: the mapping */
     int64_t embedding_offset; /* of its first row in that file */
     struct matrix head;       /* the same tensor where the file has no output.weight */
-    uint16_t *
-        uneven; /* bit r % 16 of uneven[r / 16]: row r of the head is no row for multiply_top to judge; NULL: no head for it */
+    uint16_t *uneven; /* bit r % 16 of uneven[r / 16]: row r of the head is no row for multiply_top to judge; NULL: no
+                         head for it */
     float *output_norm;   /* n_embd */
     struct layer *layers; /* info.n_layers */
     float norm_epsilon;

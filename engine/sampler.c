@@ -1,9 +1,9 @@
 /*
  * sampler.c - see sampler.h.
  *
- * The vocabulary is large and the candidates are few, so nothing sorts it whole: a heap of the k best is kept while blocks of
- * logits are looked through, and a block whose largest does not reach the heap's smallest costs one vector pass. top-p
- * without top-k takes the best few hundred, and more only if their mass does not suffice.
+ * The vocabulary is large and the candidates are few, so nothing sorts it whole: a heap of the k best is kept while
+ * blocks of logits are looked through, and a block whose largest does not reach the heap's smallest costs one vector
+ * pass. top-p without top-k takes the best few hundred, and more only if their mass does not suffice.
  */
 #include "sampler.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #endif
 
-#define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow with it */
+#define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow */
 
 #define MANY_ROWS 32 /* one in so many: beyond, the whole head takes no longer */
 
@@ -195,8 +195,8 @@ static bool run_for_draw(engine_session *s, const struct engine_sampling *how, s
     return done;
 }
 
-/* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last only.
- * how: what the next token will be drawn by, if anything. */
+/* Evaluates the tokens from n_evaluated to the end of the context. rows: where their logits go, or NULL for the last
+ * only. how: what the next token will be drawn by, if anything. */
 static enum engine_status evaluate(engine_session *s, float *rows, const struct engine_sampling *how,
                                    void (*progress)(void *ctx, size_t done, size_t total), void *ctx)
 {
@@ -338,8 +338,8 @@ static bool ends(const void *tokenizer, int32_t id)
     return tokenizer_is_end(tokenizer, id);
 }
 
-/* Evaluates the last token of the context and, where it pays, tokens that will probably follow it. They are not part of the
- * context, and the cache forgets them by being overwritten. */
+/* Evaluates the last token of the context and, where it pays, tokens that will probably follow it. They are not part
+ * of the context, and the cache forgets them by being overwritten. */
 static enum engine_status evaluate_ahead(engine_session *s, const struct engine_sampling *how)
 {
     size_t n = s->tokens.n;

@@ -1,5 +1,6 @@
 /*
- * session.h - inside engine_session: a context of tokens and how much of it the KV cache holds. Private to the engine.
+ * session.h - inside engine_session: a context of tokens and how much of it the KV cache holds. Private to the
+ * engine.
  */
 #ifndef SESSION_H
 #define SESSION_H

@@ -27,7 +27,8 @@ void app_leave(struct app *app, int exit_status, const char *last_words)
     app->last_words = mem_string(last_words);
 }
 
-/* The places that hold conversations, one after the other: what is there (NULL: nothing). The same may be in several. */
+/* The places that hold conversations, one after the other: what is there (NULL: nothing). The same may be in
+ * several. */
 static size_t n_places(const struct app *app)
 {
     return 3 + app->n_waiting;
@@ -153,7 +154,8 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
     return NULL;
 }
 
-/* Stops the answer being written and waits for its last words. Its conversation is held on, until all is known to be saved. */
+/* Stops the answer being written and waits for its last words. Its conversation is held on, until all is known to be
+ * saved. */
 static void end_answer(struct app *app)
 {
     if (!app->answering)

@@ -20,7 +20,8 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n);
 
 double clock_ms(void); /* monotonic milliseconds since some moment */
 
-/* Timeouts for poll: milliseconds until a moment of clock_ms, 0 when it has passed; the shorter of two, -1 = for ever. */
+/* Timeouts for poll: milliseconds until a moment of clock_ms, 0 when it has passed; the shorter of two, -1 = for
+ * ever. */
 int wait_until_ms(double moment);
 int wait_shorter(int a, int b);
 

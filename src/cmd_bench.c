@@ -1,8 +1,8 @@
 /*
  * cmd_bench.c - `chinwag bench`: speed and memory of one model, measured the way llama-bench does.
  *
- * Prefill and decode are timed after one warm-up, on an empty cache or after DEPTH tokens, with random token ids, the logits
- * of the last row only, the whole output head, no sampling and no drafts.
+ * Prefill and decode are timed after one warm-up, on an empty cache or after DEPTH tokens, with random token ids, the
+ * logits of the last row only, the whole output head, no sampling and no drafts.
  *
  * --fast-head adds what that leaves out: an answer sampled by the model's own settings, once with and once without
  * engine_session_set_fast_head, in turns of a few tokens, so that both meet the same machine.
@@ -88,8 +88,8 @@ static bool ask(engine_session *s, const engine_model *model, const int32_t *ids
     return ok;
 }
 
-/* n tokens each way. Where an answer ends the question is asked again. Of a turn all but the first token are timed, whose
- * logits may have been there already. */
+/* n tokens each way. Where an answer ends the question is asked again. Of a turn all but the first token are timed,
+ * whose logits may have been there already. */
 static bool measure_fast_head(engine_session *s, const engine_model *model, const struct bench *b, const int32_t *ids,
                               struct result *r, char *err, size_t cap)
 {

@@ -1,8 +1,9 @@
 /*
  * cmd_perplexity.c - `chinwag perplexity`: how well a model predicts a text, as llama-perplexity measures it.
  *
- * The text's tokens are cut into windows of n_ctx; each is evaluated on its own, and the predictions of its second half are
- * scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not used.
+ * The text's tokens are cut into windows of n_ctx; each is evaluated on its own, and the predictions of its second
+ * half are scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not
+ * used.
  */
 #include "buffer.h"
 #include "commands.h"

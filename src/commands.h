@@ -1,8 +1,9 @@
 /*
- * commands.h - the commands for machines: `chinwag tokenize`, `logits`, `bench`, `perplexity`, `inspect`. They check the engine from outside.
+ * commands.h - the commands for machines: `chinwag tokenize`, `logits`, `bench`, `perplexity`, `inspect`. They check
+ * the engine from outside.
  *
- * They read and write UTF-8 and little-endian numbers, add no BOS of their own and print nothing else on stdout. Each returns
- * the exit status: 0, 1 for a failure, 2 for wrong usage, with one line on stderr. Their options are stable.
+ * They read and write UTF-8 and little-endian numbers, add no BOS of their own and print nothing else on stdout. Each
+ * returns the exit status: 0, 1 for a failure, 2 for wrong usage, with one line on stderr. Their options are stable.
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H

@@ -1,5 +1,6 @@
 /*
- * config.h - the configuration file, $XDG_CONFIG_HOME/chinwag/config.ini: `name = value` for each name of settings_table.
+ * config.h - the configuration file, $XDG_CONFIG_HOME/chinwag/config.ini: `name = value` for each name of
+ * settings_table.
  *
  * A line that cannot be understood is an error, not a default. Long texts go on in indented lines.
  */

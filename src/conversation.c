@@ -109,7 +109,8 @@ struct conversation *conversation_from_store(const struct store_event *loaded)
         const struct engine_stats *last = &c->messages[c->n - 1].stats;
         c->window_used = last->prompt_tokens + last->generated_tokens;
     }
-    /* A summary made on another branch may cover messages that are not on this path: the latest one that fits counts. */
+    /* A summary made on another branch may cover messages that are not on this path: the latest one that fits
+     * counts. */
     for (size_t i = loaded->n_summaries; i > 0; i--)
         if (conversation_summarize(c, loaded->summaries[i - 1].last, loaded->summaries[i - 1].text))
             break;

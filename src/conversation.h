@@ -1,8 +1,8 @@
 /*
  * conversation.h - one conversation, held in memory: the path of messages shown, and what stands for its beginning.
  *
- * The store keeps the whole tree; here is the path from its root to the leaf. Text only: no thread, no model, no screen.
- * The functions at the end translate for the store and for the worker.
+ * The store keeps the whole tree; here is the path from its root to the leaf. Text only: no thread, no model, no
+ * screen. The functions at the end translate for the store and for the worker.
  */
 #ifndef CONVERSATION_H
 #define CONVERSATION_H
@@ -104,8 +104,8 @@ void conversation_job_free(struct conversation_job *job);
 
 /* ---- for the store ---- */
 
-/* Writes the message, and the conversation with the end of its path as the leaf: every message is saved once it is added.
- * Nothing if the conversation was deleted. */
+/* Writes the message, and the conversation with the end of its path as the leaf: every message is saved once it is
+ * added. Nothing if the conversation was deleted. */
 void conversation_save(struct conversation *c, struct store *store, const struct conversation_message *m);
 /* The message alone: for the many times an answer grows. */
 void conversation_save_text(const struct conversation *c, struct store *store, const struct conversation_message *m);

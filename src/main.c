@@ -60,7 +60,8 @@ static int print_version(void)
     return finish_output();
 }
 
-/* What would end the chat anyway is said before the screen is taken. A database may remember a model we do not know of yet. */
+/* What would end the chat anyway is said before the screen is taken. A database may remember a model we do not know
+ * of yet. */
 static bool hopeless(const struct settings *settings, char *err, size_t cap)
 {
     char *path = model_choose(settings, err, cap);

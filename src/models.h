@@ -16,13 +16,13 @@ bool model_check(const char *path, char *err, size_t cap);
  * without ".gguf". malloc'd. */
 char *model_resolve(const char *text);
 
-/* The file to load: the one set in the uppermost layer, else the best of $XDG_DATA_HOME/chinwag/models. One remembered by the
- * store that has gone is passed over. NULL and err, one sentence
- * that says what to do, when there is none or the one asked for is no model. malloc'd. */
+/* The file to load: the one set in the uppermost layer, else the best of $XDG_DATA_HOME/chinwag/models. One
+ * remembered by the store that has gone is passed over. NULL and err, one sentence that says what to do, when there
+ * is none or the one asked for is no model. malloc'd. */
 char *model_choose(const struct settings *settings, char *err, size_t cap);
 
-/* What the beginning of a name or a path could become, for n strings in *out that models_free frees: files of the model
- * directory, or, where it has a slash, GGUF files and directories there. */
+/* What the beginning of a name or a path could become, for n strings in *out that models_free frees: files of the
+ * model directory, or, where it has a slash, GGUF files and directories there. */
 size_t models_like(const char *typed, char ***out);
 void models_free(char **names, size_t n);
 

@@ -1,7 +1,8 @@
 /*
  * paths.h - where files live: the XDG directories (https://specifications.freedesktop.org/basedir-spec/).
  *
- * Paths returned are malloc'd. A variable that is unset, empty or relative counts as absent, as the specification says.
+ * Paths returned are malloc'd. A variable that is unset, empty or relative counts as absent, as the specification
+ * says.
  */
 #ifndef PATHS_H
 #define PATHS_H

@@ -14,8 +14,8 @@
 
 static const char *const kv_choices[] = {"f16", "q8_0", NULL}; /* in the order of enum engine_kv_type */
 
-/* The initial values are engine.h's defaults, for the panel while the model is still loading. Seeds stop where a double
- * no longer holds every whole number. */
+/* The initial values are engine.h's defaults, for the panel while the model is still loading. Seeds stop where a
+ * double no longer holds every whole number. */
 #define SEED_MAX 9007199254740991.0
 
 const struct setting settings_table[N_SETTINGS] = {

@@ -1,8 +1,8 @@
 /*
  * settings.h - everything that can be set, in one table, and what it is set to.
  *
- * From the table come the options of the command line, the keys of the configuration file, the rows of the settings panel and
- * what is kept in the store. A value can be given in several layers; the uppermost one that has it counts.
+ * From the table come the options of the command line, the keys of the configuration file, the rows of the settings
+ * panel and what is kept in the store. A value can be given in several layers; the uppermost one that has it counts.
  */
 #ifndef SETTINGS_H
 #define SETTINGS_H
@@ -72,8 +72,8 @@ struct settings {
 
 int settings_find(const char *name); /* by name or option: its id, or -1 */
 
-/* Reads a value from text, for numbers checking the whole of it and the range. False and err ("wants a number from ...")
- * otherwise. */
+/* Reads a value from text, for numbers checking the whole of it and the range. False and err ("wants a number from
+ * ...") otherwise. */
 bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id id, const char *text, char *err,
                    size_t cap);
 /* Clamped to the setting's range. */

@@ -1,5 +1,5 @@
-/* summary.c - asking for a summary, carrying it in the prompt, and distrusting it. See summary.h; summary_extract.c has
- * what takes its place. */
+/* summary.c - asking for a summary, carrying it in the prompt, and distrusting it. See summary.h; summary_extract.c
+ * has what takes its place. */
 #include "summary.h"
 
 #include "base.h"
@@ -20,7 +20,8 @@ static const char request_chinese[] =
 static const char *const ordinary[] = {"i",       "user", "assistant", "ai",  "chatbot", "conversation",
                                        "summary", "ok",   "mr",        "mrs", "ms",      "dr"};
 
-/* A Chinese numeral before one of these is a quantity or a date. Before other characters it is often part of a word. */
+/* A Chinese numeral before one of these is a quantity or a date. Before other characters it is often part of a
+ * word. */
 static const char *const units[] = {"年", "月", "日",   "号",   "点",   "岁",  "元",
                                     "块", "万", "公里", "分钟", "小时", "个月"};
 
@@ -225,7 +226,8 @@ static struct word_set words_in_order(struct span text)
     return list;
 }
 
-/* Whether more than three in ten of the three-word sequences have been there before. Prose of this length stays under one. */
+/* Whether more than three in ten of the three-word sequences have been there before. Prose of this length stays under
+ * one. */
 static bool is_repetitive(const struct word_set *words)
 {
     struct word_set grams = three_word_sequences(words);
@@ -239,7 +241,8 @@ static bool is_repetitive(const struct word_set *words)
     return repetitive;
 }
 
-/* Whether four in five of its three-word sequences stand in one answer: a model that goes on talking instead of summing up. */
+/* Whether four in five of its three-word sequences stand in one answer: a model that goes on talking instead of
+ * summing up. */
 static bool copies_an_answer(const struct word_set *words, const struct summary_turn *turns, size_t n)
 {
     struct word_set grams = three_word_sequences(words);

@@ -1,8 +1,9 @@
 /*
  * summary.h - what stands in the prompt for turns that no longer fit: asking for it, distrusting it, replacing it.
  *
- * A very small model often cannot summarize: it repeats itself or invents numbers. So what it writes is checked against
- * its source, and where it fails an extract of the turns, made without any model, takes its place. Pure functions.
+ * A very small model often cannot summarize: it repeats itself or invents numbers. So what it writes is checked
+ * against its source, and where it fails an extract of the turns, made without any model, takes its place. Pure
+ * functions.
  */
 #ifndef SUMMARY_H
 #define SUMMARY_H
@@ -19,29 +20,31 @@ struct summary_turn {
 /* The request put after the live context; English or Chinese, after the language of the turns. A static string. */
 const char *summary_request(const struct summary_turn *turns, size_t n);
 
-/* Whether a summary is usable: not empty, does not repeat itself, is no copy of an answer, has words in common with its
- * source, and every number in it (and, in a Latin script, every capitalised name inside a sentence) occurs in the turns
- * or in the earlier summary (NULL: none). A number may be written otherwise there: 1,500 or 1500, March or 3, twenty or
- * 20 or 二十. reason gets a few words if not. */
+/* Whether a summary is usable: not empty, does not repeat itself, is no copy of an answer, has words in common with
+ * its source, and every number in it (and, in a Latin script, every capitalised name inside a sentence) occurs in the
+ * turns or in the earlier summary (NULL: none). A number may be written otherwise there: 1,500 or 1500, March or 3,
+ * twenty or 20 or 二十. reason gets a few words if not. */
 bool summary_check(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n, char *reason,
                    size_t cap);
 
-/* Whether a text being written has come to say the same words again and again, so that reading on is a waste of time. */
+/* Whether a text being written has come to say the same words again and again, so that reading on is a waste of
+ * time. */
 bool summary_loops(const char *text, size_t len);
 
-/* A summary without a model: the earlier summary's facts (NULL: none), then the sentences of the turns that carry names,
- * numbers, dates and quoted strings, the person's first in rank and what they say of themselves ("my name is") before
- * all; in order, one a line, at most max_bytes of valid UTF-8. Not empty where the turns are not and 16 bytes are
- * allowed. The same input gives the same text. malloc'd. */
+/* A summary without a model: the earlier summary's facts (NULL: none), then the sentences of the turns that carry
+ * names, numbers, dates and quoted strings, the person's first in rank and what they say of themselves ("my name is")
+ * before all; in order, one a line, at most max_bytes of valid UTF-8. Not empty where the turns are not and 16 bytes
+ * are allowed. The same input gives the same text. malloc'd. */
 char *summary_extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes);
 
-/* A model's summary with the lines of an extract in front that must not be lost and that it lost: what the person says of
- * themselves, or with several names or numbers. At most max_bytes, of which these lines take three quarters where there
- * are so many. malloc'd. */
+/* A model's summary with the lines of an extract in front that must not be lost and that it lost: what the person
+ * says of themselves, or with several names or numbers. At most max_bytes, of which these lines take three quarters
+ * where there are so many. malloc'd. */
 char *summary_keep_facts(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n,
                          size_t max_bytes);
 
-/* The text that carries a summary in the prompt, in front of the person's first message that is still there. malloc'd. */
+/* The text that carries a summary in the prompt, in front of the person's first message that is still there.
+ * malloc'd. */
 char *summary_wrap(const char *summary);
 
 #endif

@@ -1,8 +1,8 @@
 /* summary_extract.c - a summary made without a model: the sentences worth most, each with who said it. See summary.h.
  *
- * A line is "User: My name is Dana." or "Assistant: ...", so that an extract can be taken apart again when the next one is
- * made of it: a fact told in the first turn is ranked anew each time, and stays as long as there is room for it. Lines without
- * a speaker are a model's prose. */
+ * A line is "User: My name is Dana." or "Assistant: ...", so that an extract can be taken apart again when the next
+ * one is made of it: a fact told in the first turn is ranked anew each time, and stays as long as there is room for
+ * it. Lines without a speaker are a model's prose. */
 #include "summary.h"
 
 #include "base.h"
@@ -149,8 +149,8 @@ static size_t clause_bytes(struct span text)
     return text.len;
 }
 
-/* "My name is Dana, can you help me?" states a name, and "My name is Dana and what is yours?" too; "do you know what my
- * name is?" does not. */
+/* "My name is Dana, can you help me?" states a name, and "My name is Dana and what is yours?" too; "do you know what
+ * my name is?" does not. */
 static int clause_weight(struct span clause)
 {
     const char *end = clause.s + clause.len;
@@ -326,8 +326,8 @@ static const char *marker_of(const struct item *item)
     return "";
 }
 
-/* Marks the best items that fit into max_bytes together; of those worth less than least, none, unless there is nothing else
- * and `always`. */
+/* Marks the best items that fit into max_bytes together; of those worth less than least, none, unless there is
+ * nothing else and `always`. */
 static void choose(struct items *items, int least, bool always, size_t max_bytes)
 {
     struct item **ranked = mem_new(items->n, sizeof *ranked);
@@ -363,7 +363,8 @@ static void write_chosen(const struct items *items, struct buffer *out)
     }
 }
 
-/* Whether a summary says what the item does: all of its names and numbers, or all its longer words where it has none. */
+/* Whether a summary says what the item does: all of its names and numbers, or all its longer words where it has
+ * none. */
 static bool says(const char *summary, const struct item *item)
 {
     const char *end = summary + strlen(summary);

@@ -22,7 +22,8 @@ struct span span_of(const char *s);      /* NULL gives an empty one */
 struct span span_trim(struct span text); /* without white space at its ends */
 bool span_is_chinese(struct span text);  /* more Han characters than a tenth of its letters */
 
-/* Takes the next sentence off *text: up to a sentence's end or the line's, bullets and white space cut off. False at the end. */
+/* Takes the next sentence off *text: up to a sentence's end or the line's, bullets and white space cut off. False at
+ * the end. */
 bool next_sentence(struct span *text, struct span *sentence);
 bool is_question(struct span sentence); /* by its first word, a Chinese question word, or its mark */
 
@@ -53,7 +54,8 @@ int word_value(const struct word *word);
 int word_month(const struct word *word); /* 1..12 for a month's English name or abbreviation; else 0 */
 uint64_t number_hash(int value);         /* the hash of the WORD_NUMBER of this value */
 
-/* A Chinese numeral (三, 十二, 二〇二四, 三百五) at the start of text: its value and its bytes; -1 where there is none. */
+/* A Chinese numeral (三, 十二, 二〇二四, 三百五) at the start of text: its value and its bytes; -1 where there is
+ * none. */
 int chinese_number(struct span text, size_t *len);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * window.h - the plan of the context window: what of a long conversation the model sees. Pure functions, no engine.
  *
- * The prompt is [system] [summary] [verbatim tail]. Between two compactions each prompt extends the one before token for
- * token, so the KV cache is never thrown away; only what a model thought before its last answer goes from it again.
- * Compaction starts at WINDOW_SOFT of the window when idle, is forced at WINDOW_HARD, and aims at WINDOW_GOAL.
+ * The prompt is [system] [summary] [verbatim tail]. Between two compactions each prompt extends the one before token
+ * for token, so the KV cache is never thrown away; only what a model thought before its last answer goes from it
+ * again. Compaction starts at WINDOW_SOFT of the window when idle, is forced at WINDOW_HARD, and aims at WINDOW_GOAL.
  */
 #ifndef WINDOW_H
 #define WINDOW_H
@@ -38,14 +38,14 @@ struct window_plan {
     int used;     /* tokens of the prompt if nothing is done */
 };
 
-/* The plan for the next prompt. idle: nobody is waiting, so the soft limit counts; otherwise the hard one, and the room
- * for the answer. Where no compaction can gain anything the plan is to keep, though it may not fit: the caller looks at
- * `used`. */
+/* The plan for the next prompt. idle: nobody is waiting, so the soft limit counts; otherwise the hard one, and the
+ * room for the answer. Where no compaction can gain anything the plan is to keep, though it may not fit: the caller
+ * looks at `used`. */
 struct window_plan window_plan(const struct window_costs *costs, bool idle);
 
-/* Cuts a message too large for the window in its middle: keeps head and tail of text at whole UTF-8 sequences (and line
- * ends where one is near), at most max_bytes with the mark that stands between them. A new string, for free(). A text that
- * is no longer comes back whole; where not even the mark has room, the head alone. */
+/* Cuts a message too large for the window in its middle: keeps head and tail of text at whole UTF-8 sequences (and
+ * line ends where one is near), at most max_bytes with the mark that stands between them. A new string, for free(). A
+ * text that is no longer comes back whole; where not even the mark has room, the head alone. */
 char *window_cut_middle(const char *text, size_t len, size_t max_bytes);
 
 #endif

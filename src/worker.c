@@ -65,8 +65,8 @@ static void enqueue(struct worker *w, struct command *c)
         engine_session_cancel(w->session, true);
 }
 
-/* A guess waits beside the queue. It does not cancel the one before, whose beginning it most likely shares: that one looks for it
- * itself, now and then. */
+/* A guess waits beside the queue. It does not cancel the one before, whose beginning it most likely shares: that one
+ * looks for it itself, now and then. */
 static void give(struct worker *w, enum command_type type, struct job *job, const char *path)
 {
     struct command *c = mem_new(1, sizeof *c);
@@ -84,8 +84,9 @@ static void give(struct worker *w, enum command_type type, struct job *job, cons
     command_free(dropped);
 }
 
-/* The next command; NULL when the worker is being closed. From here to the next call it is the one that worker_stop means: the
- * cancel flag is cleared under the same lock, so a stop either came before (and the command is stale) or sets it again. */
+/* The next command; NULL when the worker is being closed. From here to the next call it is the one that worker_stop
+ * means: the cancel flag is cleared under the same lock, so a stop either came before (and the command is stale) or
+ * sets it again. */
 static struct command *next_command(struct worker *w, bool *stale)
 {
     pthread_mutex_lock(&w->lock);
@@ -230,8 +231,8 @@ void worker_apply_settings(struct worker *w)
 
 /* ---- loading ---- */
 
-/* The file's name as people know it, without the path, the number of its part, ".gguf" and the format: "general.name" is often
- * something else ("Smollm2 135M 8k Lc100K Mix1 Ep2"). */
+/* The file's name as people know it, without the path, the number of its part, ".gguf" and the format: "general.name"
+ * is often something else ("Smollm2 135M 8k Lc100K Mix1 Ep2"). */
 static void show_name(const char *path, const char *quantization, char *out, size_t cap)
 {
     const char *base = strrchr(path, '/');
@@ -369,8 +370,8 @@ static clockid_t condition_clock(pthread_cond_t *cond)
 #endif
 }
 
-/* The thread, and the engine's that it starts, inherit the mask: none handles a signal. Faults stay deliverable: whoever drew on
- * the terminal has a handler that gives it back before the end. 0 or an error number. */
+/* The thread, and the engine's that it starts, inherit the mask: none handles a signal. Faults stay deliverable:
+ * whoever drew on the terminal has a handler that gives it back before the end. 0 or an error number. */
 static int start_thread(struct worker *w)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};

@@ -1,9 +1,10 @@
 /*
  * worker.h - the thread that owns the model: commands in, events out.
  *
- * The worker loads the model, plans the window, evaluates, samples and summarizes. Commands return at once and copy their
- * arguments; they may come from any one thread. A new command to generate waits for the running one; worker_stop ends it.
- * Sampling settings are shared and read afresh for every token. The thread blocks all signals but faults.
+ * The worker loads the model, plans the window, evaluates, samples and summarizes. Commands return at once and copy
+ * their arguments; they may come from any one thread. A new command to generate waits for the running one;
+ * worker_stop ends it. Sampling settings are shared and read afresh for every token. The thread blocks all signals
+ * but faults.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -25,8 +26,8 @@ struct worker_options {
     uint64_t seed; /* 0 = random */
 };
 
-/* notify is called from the worker after each event is queued; it must only wake its owner. NULL and err when no thread can be
- * started; that the model cannot be loaded comes as an event. */
+/* notify is called from the worker after each event is queued; it must only wake its owner. NULL and err when no
+ * thread can be started; that the model cannot be loaded comes as an event. */
 struct worker *worker_open(const struct worker_options *options, void (*notify)(void *ctx), void *ctx, char *err,
                            size_t cap);
 void worker_close(struct worker *w); /* stops what runs, joins the thread; NULL is fine */
@@ -49,21 +50,22 @@ struct worker_job {
 };
 void worker_generate(struct worker *w, const struct worker_job *job);
 void worker_stop(struct worker *w); /* the running generation or compaction and all that are queued */
-/* Compacts the context after the last answer if it is past the soft limit, and evaluates what the next prompt begins with;
- * given up when another command comes. What has said WORKER_COMPACTING ends with a WORKER_DONE whose answer is 0. */
+/* Compacts the context after the last answer if it is past the soft limit, and evaluates what the next prompt begins
+ * with; given up when another command comes. What has said WORKER_COMPACTING ends with a WORKER_DONE whose answer is
+ * 0. */
 void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens unused */
-/* A guess, while a person types: evaluates in idle time what the prompt of this job will begin with, so that worker_generate has
- * little left to do. The last message is the person's draft as it stands ("" while there is none), its id any that is no
- * message's. rests: nothing was typed for a moment, so it may well be sent as it is; then the rest of the prompt is evaluated too.
- * Of lowest priority: a newer guess takes its place, any other command drops it, begun or not. No events come of it, and
- * answers are the same, token for token, with it and without. */
+/* A guess, while a person types: evaluates in idle time what the prompt of this job will begin with, so that
+ * worker_generate has little left to do. The last message is the person's draft as it stands ("" while there is
+ * none), its id any that is no message's. rests: nothing was typed for a moment, so it may well be sent as it is;
+ * then the rest of the prompt is evaluated too. Of lowest priority: a newer guess takes its place, any other command
+ * drops it, begun or not. No events come of it, and answers are the same, token for token, with it and without. */
 void worker_prepare(struct worker *w, const struct worker_job *job, bool rests); /* answer unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
 bool worker_idle(struct worker *w); /* nothing runs, nothing waits: guesses send no event at their end */
 
-/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts the
- * random numbers anew. */
+/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts
+ * the random numbers anew. */
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);
 void worker_set_threads(struct worker *w, int threads);
 

@@ -68,8 +68,8 @@ static void add_token(struct answer *a, int32_t id)
     add_text(a, piece, n);
 }
 
-/* The model ended here, in the middle of a character or not: that is all of the answer. One that was cut off, by the person or
- * for its length, goes without the character it was at. */
+/* The model ended here, in the middle of a character or not: that is all of the answer. One that was cut off, by the
+ * person or for its length, goes without the character it was at. */
 static void end_text(struct answer *a)
 {
     char piece[ENGINE_PIECE_MAX];

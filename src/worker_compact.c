@@ -1,8 +1,8 @@
 /* worker_compact.c - a conversation's oldest turns become a summary. See worker_state.h.
  *
- * The model is asked by continuing the context it has: in idle time after the whole conversation, so that giving up costs no
- * more than the request's own tokens; when an answer is waited for, after the turns to be covered, which leaves room. Its text
- * is checked, and where it fails, or there is no room to ask, an extract takes its place. */
+ * The model is asked by continuing the context it has: in idle time after the whole conversation, so that giving up
+ * costs no more than the request's own tokens; when an answer is waited for, after the turns to be covered, which
+ * leaves room. Its text is checked, and where it fails, or there is no room to ask, an extract takes its place. */
 #include "worker.h"
 
 #include "base.h"
@@ -33,8 +33,8 @@ static struct summary_turn *turns_of(const struct job *job, size_t n)
     return turns;
 }
 
-/* Reads the model's text, at most max tokens of it. False: interrupted or failed. A text that was cut off, or went into a
- * loop, is given as far as it goes: the check is for others to make. */
+/* Reads the model's text, at most max tokens of it. False: interrupted or failed. A text that was cut off, or went
+ * into a loop, is given as far as it goes: the check is for others to make. */
 static bool read_summary(struct worker *w, int max, struct buffer *out)
 {
     struct engine_stream stream = {0};

@@ -1,9 +1,9 @@
 /* worker_prepare.c - a job that may come is read ahead, while the person types. See worker.h and worker_state.h.
  *
- * First what the next keys cannot change is evaluated: the beginning that two prompts have in common, one with a letter more at
- * the draft's end and one without the draft's last word. That leaves out what the template puts after the message, and tokens that
- * a longer word would merge with. Where the typing rests, those follow. It is a guess and no more: engine_session_prompt keeps of
- * the cache what the prompt begins with, whatever the guess was.
+ * First what the next keys cannot change is evaluated: the beginning that two prompts have in common, one with a
+ * letter more at the draft's end and one without the draft's last word. That leaves out what the template puts after
+ * the message, and tokens that a longer word would merge with. Where the typing rests, those follow. It is a guess
+ * and no more: engine_session_prompt keeps of the cache what the prompt begins with, whatever the guess was.
  */
 #include "worker.h"
 
@@ -50,7 +50,8 @@ static size_t sent_length(const char *text, size_t len)
     return len;
 }
 
-/* The prompt of the job as if its last message were the first len bytes of its text, with one letter more or without. */
+/* The prompt of the job as if its last message were the first len bytes of its text, with one letter more or
+ * without. */
 static bool render(struct worker *w, struct job *job, size_t len, bool letter, struct engine_tokens *out)
 {
     char err[256];

@@ -1,8 +1,8 @@
 /* worker_prompt.c - a job as tokens: rendered, counted, and made to fit the window. See worker_state.h.
  *
- * The summary stands in front of the person's first message that is still there: that works with every template, leaves the
- * model's default system prompt alone, and "my name is Dana" stays the person's word. Nothing in front of the new message
- * depends on it, so between two compactions each prompt extends the one before. */
+ * The summary stands in front of the person's first message that is still there: that works with every template,
+ * leaves the model's default system prompt alone, and "my name is Dana" stays the person's word. Nothing in front of
+ * the new message depends on it, so between two compactions each prompt extends the one before. */
 #include "worker.h"
 
 #include "base.h"
@@ -57,7 +57,8 @@ static int window_tokens(const struct worker *w)
     return engine_session_n_ctx(w->session);
 }
 
-/* Longer than any text that the window can hold: it is not even tokenized, for that could take longer than a stop may. */
+/* Longer than any text that the window can hold: it is not even tokenized, for that could take longer than a stop
+ * may. */
 static bool is_huge(const struct worker *w, size_t len)
 {
     return len > (size_t)window_tokens(w) * BYTES_PER_TOKEN;

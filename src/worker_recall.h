@@ -1,10 +1,11 @@
 /*
- * worker_recall.h - what the worker knows by heart about messages and conversations, so that each prompt extends the one before.
+ * worker_recall.h - what the worker knows by heart about messages and conversations, so that each prompt extends the
+ * one before.
  *
- * Of a message (by id): the tokens it was written with, if it was written here; how many tokens it takes; the shorter text that
- * stands for it where it is too large for the window. Each is given out only for the text it was stored with. Of a
- * conversation: the newest summary made here and the last message it covers, because jobs queued before it was made still bring
- * all of the messages. All of it belongs to the worker's thread.
+ * Of a message (by id): the tokens it was written with, if it was written here; how many tokens it takes; the shorter
+ * text that stands for it where it is too large for the window. Each is given out only for the text it was stored
+ * with. Of a conversation: the newest summary made here and the last message it covers, because jobs queued before it
+ * was made still bring all of the messages. All of it belongs to the worker's thread.
  */
 #ifndef WORKER_RECALL_H
 #define WORKER_RECALL_H
@@ -35,8 +36,8 @@ struct remembered { /* one message; changed by the recall_set_... below only */
 /* Between two jobs: forgets the oldest messages where there are very many. */
 void recall_trim(struct recall *m);
 
-/* The entry of the message, made where there is none, emptied where it was for another text. Valid until the next call; what it
- * points to until it is emptied, or recall_trim. */
+/* The entry of the message, made where there is none, emptied where it was for another text. Valid until the next
+ * call; what it points to until it is emptied, or recall_trim. */
 struct remembered *recall_message(struct recall *m, int64_t id, const char *text, size_t len);
 void recall_set_ids(struct remembered *r, const int32_t *ids, size_t n); /* as it was written here; copied */
 void recall_set_count(struct remembered *r, int n_tokens);               /* of the text */

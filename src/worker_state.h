@@ -109,8 +109,8 @@ enum fit { FIT_OK, FIT_INTERRUPTED, FIT_FAILED };
 
 void worker_learn_template(struct worker *w); /* once per model */
 
-/* Tokens of the first n messages after the covered ones: [system][summary][messages][request], the last as a person's message
- * unless NULL. */
+/* Tokens of the first n messages after the covered ones: [system][summary][messages][request], the last as a person's
+ * message unless NULL. */
 bool worker_render(struct worker *w, const struct job *job, size_t n, const char *request, bool generate,
                    struct engine_tokens *out, char *err, size_t cap);
 size_t worker_job_tail(const struct job *job); /* messages not covered */

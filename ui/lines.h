@@ -79,8 +79,8 @@ void flow_put(const struct flow *f, size_t start, size_t end, struct lines *out)
 void flow_add_raw(struct flow *f, const char *s, size_t n, unsigned style);
 
 /*
- * Wrapping: breaks as Unicode has them (UAX 14, so no ，or 。begins a line), else between graphemes. Spaces at a break
- * hang outside the line.
+ * Wrapping: breaks as Unicode has them (UAX 14, so no ，or 。begins a line), else between graphemes. Spaces at a
+ * break hang outside the line.
  */
 struct wrap {
     const char *s;

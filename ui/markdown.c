@@ -333,8 +333,8 @@ static unsigned span_style(MD_SPANTYPE type)
     return 0;
 }
 
-/* "5~7, 8~9": one tilde on each side makes a range, or a guess, more often than text struck through, and stays. s is the
- * first text within; between it and the tildes there are only marks of other spans. */
+/* "5~7, 8~9": one tilde on each side makes a range, or a guess, more often than text struck through, and stays. s is
+ * the first text within; between it and the tildes there are only marks of other spans. */
 static void judge_strike(struct painter *p, const char *s)
 {
     p->struck = false;

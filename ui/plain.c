@@ -2,8 +2,8 @@
  * plain.c - the dialogue as lines, for screen readers and terminals that can do nothing else; see state.h.
  *
  * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is
- * continued by the next one. Nothing moves, nothing is drawn twice. A line waits while an answer is written; at a terminal
- * commands do not. What is piped in is answered to its end.
+ * continued by the next one. Nothing moves, nothing is drawn twice. A line waits while an answer is written; at a
+ * terminal commands do not. What is piped in is answered to its end.
  */
 #include "state.h"
 

@@ -4,8 +4,8 @@
  * Rows: each entry is a header (a notice has none), a row for what was thought before an answer and, unfolded, the
  * thought itself, its text indented by TRANSCRIPT_INDENT or a row that waits for it, maybe a footnote, and an empty
  * row. Layout is done when a row is first asked for and kept until text or width change; of a growing entry only the
- * open block is done again. The view follows the tail, or stays with the text at its top, whatever arrives and however
- * the size changes.
+ * open block is done again. The view follows the tail, or stays with the text at its top, whatever arrives and
+ * however the size changes.
  */
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H

@@ -1,8 +1,8 @@
 /*
  * typing.c - tells the program what is being typed, so that it can get ready for it; see state.h.
  *
- * Told is the message that Enter would send, white space at its end included: now and then while it is typed, and when the typing
- * rests. Commands are nobody's business. That there is no message any more is told at once.
+ * Told is the message that Enter would send, white space at its end included: now and then while it is typed, and
+ * when the typing rests. Commands are nobody's business. That there is no message any more is told at once.
  */
 #include "state.h"
 

@@ -1,8 +1,9 @@
 /*
  * ui.h - the screen: a transcript, a draft, a status line, panels. Curses lives behind this header and nowhere else.
  *
- * The ui holds views of what it is told and turns keys into events; it knows no model and no database. All functions are
- * called from one thread, the one that called ui_open. The caller sleeps in poll() on ui_fd and its own descriptors:
+ * The ui holds views of what it is told and turns keys into events; it knows no model and no database. All functions
+ * are called from one thread, the one that called ui_open. The caller sleeps in poll() on ui_fd and its own
+ * descriptors:
  *
  *     poll(ui_fd(ui), ..., ui_timeout(ui));     // a signal (SIGWINCH) ends it too
  *     ui_read(ui);                              // takes all keys there are
@@ -23,8 +24,8 @@ struct ui;
 /* ---- life ---- */
 
 /* Takes the terminal. NULL and err where there is none, or it is unknown to terminfo. From here to ui_close the
- * terminal is restored on exit, on fatal signals and on SIGTERM/SIGHUP (which arrive as UI_QUIT). A thread that blocks
- * SIGSEGV, SIGBUS, SIGFPE or SIGILL and then faults ends the program without that. */
+ * terminal is restored on exit, on fatal signals and on SIGTERM/SIGHUP (which arrive as UI_QUIT). A thread that
+ * blocks SIGSEGV, SIGBUS, SIGFPE or SIGILL and then faults ends the program without that. */
 struct ui *ui_open(char *err, size_t cap);
 void ui_close(struct ui *ui); /* gives the terminal back as it was; NULL is fine */
 
@@ -35,8 +36,8 @@ void ui_draw(struct ui *ui);
 
 /* ---- what the person wants ---- */
 
-/* From UI_SEND and UI_REGENERATE on the screen shows an answer to come, until one is appended to or finished, or a status
- * given after the event was taken says UI_IDLE. */
+/* From UI_SEND and UI_REGENERATE on the screen shows an answer to come, until one is appended to or finished, or a
+ * status given after the event was taken says UI_IDLE. */
 
 enum ui_event_type {
     UI_SEND,        /* text: a message */
@@ -76,7 +77,8 @@ enum ui_role { UI_PERSON, UI_MODEL_ANSWER, UI_NOTICE };
 void ui_show_conversation(struct ui *ui, int64_t id, const char *title);
 void ui_set_title(struct ui *ui, const char *title);
 
-/* Adds an entry at the end, whole if it has text, until it is appended to. id is the caller's (0 for notices); time_ms since 1970, 0 = none. */
+/* Adds an entry at the end, whole if it has text, until it is appended to. id is the caller's (0 for notices);
+ * time_ms since 1970, 0 = none. */
 void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size_t len, int64_t time_ms);
 /* Grows the last entry of that id by a piece (whole UTF-8 sequences). */
 void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len);
@@ -87,7 +89,8 @@ struct ui_thought {
 };
 /* Grows the thought of the last entry of that id by a piece (whole UTF-8 sequences; may be ""). */
 void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thought, const char *piece, size_t len);
-/* The entry is whole: laid out once more as complete Markdown. footnote (may be NULL): "stopped", "cut at the window". */
+/* The entry is whole: laid out once more as complete Markdown. footnote (may be NULL): "stopped", "cut at the
+ * window". */
 void ui_finish(struct ui *ui, int64_t id, const char *footnote);
 /* The entry is one of several answers to the same question: which, from 1, and of how many. */
 void ui_set_alternative(struct ui *ui, int64_t id, int number, int count);
@@ -96,7 +99,8 @@ void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 /* One line for some seconds in the status line's place: failures and confirmations. */
 void ui_flash(struct ui *ui, const char *text);
 
-/* What stands there as long as it holds, flashes apart; NULL ends it. Plain mode shows none of it: add a notice too. */
+/* What stands there as long as it holds, flashes apart; NULL ends it. Plain mode shows none of it: add a notice
+ * too. */
 void ui_set_warning(struct ui *ui, const char *text);
 
 /* Earlier prompts for the Up key, oldest first; replaces those known. */

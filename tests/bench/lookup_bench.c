@@ -3,9 +3,9 @@
  *
  *   lookup_bench [-t THREADS] [-r ROUNDS] [-n TOKENS] [-c] [-v] MODEL.gguf
  *
- * Each question is answered with and without drafts in turns, in the same conversation and with the same seed, so both say the
- * same: that is checked. What is printed is the median, over questions and rounds, of the decode times without / with: above 1
- * is faster. On a busy machine take -t 1 -c: time of the processor instead of the clock's.
+ * Each question is answered with and without drafts in turns, in the same conversation and with the same seed, so
+ * both say the same: that is checked. What is printed is the median, over questions and rounds, of the decode times
+ * without / with: above 1 is faster. On a busy machine take -t 1 -c: time of the processor instead of the clock's.
  */
 #include "../../engine/engine.h"
 

@@ -3,8 +3,9 @@
  *
  *     matmul_bench [set] [format] [threads]
  *
- * prints for each format: GB/s of one token times 320 MB of packed weights, the same from the file's layout over a tenth of
- * it, GB/s of packing, and GMAC/s of 512 tokens times the two shapes of Qwen2.5-0.5B's feed-forward matrices. Best of 7.
+ * prints for each format: GB/s of one token times 320 MB of packed weights, the same from the file's layout over a
+ * tenth of it, GB/s of packing, and GMAC/s of 512 tokens times the two shapes of Qwen2.5-0.5B's feed-forward
+ * matrices. Best of 7.
  */
 #include "../../engine/matmul.h"
 

@@ -1,5 +1,6 @@
 /*
- * ui_demo.c - the screen without the rest of the program: answers come from a script, what the person wants goes to a log.
+ * ui_demo.c - the screen without the rest of the program: answers come from a script, what the person wants goes to a
+ * log.
  *
  * Used by tests/e2e/test_ui.py. Environment: UI_DEMO_LOG names the file events are written to, one a line;
  * UI_DEMO_DELAY is the pause between pieces in milliseconds (default 20).

@@ -1,9 +1,9 @@
 /*
  * fuzz.h - what the harnesses share: reproducible randomness, and the limits of time and memory of each input.
  *
- * A harness is a program: NAME [COUNT [SEED]]. It ends with a line "figure: ..." and status 0, or stops at the first input
- * that crashes, leaks, takes more than a second of CPU time or more than 64 MiB. Memory is counted in builds with
- * AddressSanitizer only.
+ * A harness is a program: NAME [COUNT [SEED]]. It ends with a line "figure: ..." and status 0, or stops at the first
+ * input that crashes, leaks, takes more than a second of CPU time or more than 64 MiB. Memory is counted in builds
+ * with AddressSanitizer only.
  */
 #ifndef FUZZ_H
 #define FUZZ_H

@@ -1,9 +1,9 @@
 /*
  * fuzz_gguf.c - mutated GGUF files: whatever a file says, opening it ends in a model or in a sentence.
  *
- * A nano file is mostly weights, so the mutations know the structure: they set counts, lengths, types, dimensions, offsets
- * and values to what hurts readers, and repeat, drop, exchange and cut records. What still opens is used: tokenizer,
- * template, a prompt evaluated.
+ * A nano file is mostly weights, so the mutations know the structure: they set counts, lengths, types, dimensions,
+ * offsets and values to what hurts readers, and repeat, drop, exchange and cut records. What still opens is used:
+ * tokenizer, template, a prompt evaluated.
  *
  *   fuzz_gguf [COUNT [SEED]]            run from the root of the repository
  *   clang -fsanitize=fuzzer,address -DLIBFUZZER ... : the same checks as a libFuzzer target

@@ -3,9 +3,9 @@
  *
  *   fuzz_session [COUNT [SEED]]       run from the root of the repository
  *
- * A file saved from a short context is damaged in its head, its token ids, its cache or its sum, cut, or grown; half of the
- * damaged files get a sum that fits again, so that the checks behind the sum are reached. With a sum that fits, a cache of
- * other numbers is a valid file: it may be taken, but must do no harm.
+ * A file saved from a short context is damaged in its head, its token ids, its cache or its sum, cut, or grown; half
+ * of the damaged files get a sum that fits again, so that the checks behind the sum are reached. With a sum that
+ * fits, a cache of other numbers is a valid file: it may be taken, but must do no harm.
  */
 #include "../../engine/engine.h"
 #include "fuzz.h"

@@ -3,8 +3,8 @@
  *
  *   fuzz_tokenizer [COUNT [SEED]]       run from the root of the repository
  *
- * Texts are weighted to the scripts people write, with marks, spaces, emoji, unassigned code points, spelled control tokens
- * and, one time in five, bytes that are no UTF-8.
+ * Texts are weighted to the scripts people write, with marks, spaces, emoji, unassigned code points, spelled control
+ * tokens and, one time in five, bytes that are no UTF-8.
  */
 #include "../../engine/tokenizer.h"
 #include "../../engine/utf8.h"

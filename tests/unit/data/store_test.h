@@ -1,4 +1,5 @@
-/* store_test.h - what the store's tests share: a directory per test, events that must come, rows put and read in a line. */
+/* store_test.h - what the store's tests share: a directory per test, events that must come, rows put and read in a
+ * line. */
 #ifndef STORE_TEST_H
 #define STORE_TEST_H
 
@@ -152,7 +153,8 @@ static inline void expect_found(struct store *s, const char *query, store_id con
     store_event_free(e);
 }
 
-/* Runs SQL on a file of its own connection; the first column of the last row, as text. malloc'd, NULL without a row. */
+/* Runs SQL on a file of its own connection; the first column of the last row, as text. malloc'd, NULL without a
+ * row. */
 static inline char *sql_text(const char *path, const char *sql)
 {
     sqlite3 *db;

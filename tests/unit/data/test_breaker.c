@@ -1,7 +1,7 @@
 /*
- * Several threads put, change, rename, delete, search and load at random, in two stores on one file, while the disk is full
- * now and then. In the end the file must hold exactly what each thread remembers, and each query must have been answered.
- * CHINWAG_SEED=N repeats a run, CHINWAG_OPERATIONS=N sets its length.
+ * Several threads put, change, rename, delete, search and load at random, in two stores on one file, while the disk
+ * is full now and then. In the end the file must hold exactly what each thread remembers, and each query must have
+ * been answered. CHINWAG_SEED=N repeats a run, CHINWAG_OPERATIONS=N sets its length.
  */
 #include "store_test.h"
 

@@ -1,4 +1,5 @@
-/* What the store does where the disk, the file or another program stands in the way; and that a killed program loses nothing. */
+/* What the store does where the disk, the file or another program stands in the way; and that a killed program loses
+ * nothing. */
 #include "store_test.h"
 
 #include <fcntl.h>
@@ -224,7 +225,8 @@ static void take_space(const char *path, size_t n)
     fclose(f); /* fails, when there is no space left: that is meant */
 }
 
-/* Everything that must hold from the moment the disk is full until there is room again. make_room ends the shortage. */
+/* Everything that must hold from the moment the disk is full until there is room again. make_room ends the
+ * shortage. */
 static void survive(const char *path, struct store *s, void (*make_room)(void))
 {
     char *big = calloc(300001, 1);
@@ -515,7 +517,8 @@ static void a_store_of_the_same_program_is_alive_too(void **state)
     close_ok(b);
 }
 
-/* Writes pieces as fast as it can; reports each length that is durable: when the query behind it has been answered. */
+/* Writes pieces as fast as it can; reports each length that is durable: when the query behind it has been
+ * answered. */
 static void write_until_killed(int fd)
 {
     static char text[1 << 20];

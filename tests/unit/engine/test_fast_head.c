@@ -1,9 +1,9 @@
 /*
- * The output head at half the bytes: sessions that use it against sessions that compute every logit. What is sampled and
- * what it is sampled from must be the same, bit for bit, whatever the settings, and however they change.
+ * The output head at half the bytes: sessions that use it against sessions that compute every logit. What is sampled
+ * and what it is sampled from must be the same, bit for bit, whatever the settings, and however they change.
  *
- * Real text is walked with the default model (CHINWAG_TEST_MODEL, set by `make test`; skipped without): 300 tokens, or
- * CHINWAG_POSITIONS of them.
+ * Real text is walked with the default model (CHINWAG_TEST_MODEL, set by `make test`; skipped without): 300 tokens,
+ * or CHINWAG_POSITIONS of them.
  */
 #include "../../../engine/session.h"
 #include "session_test.h"

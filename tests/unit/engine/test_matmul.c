@@ -1,6 +1,6 @@
 /*
- * Every kernel set this CPU has, in every format, on odd shapes: the block formats give the scalar set's bits; the scalar
- * set is near a float64 product; one token and many, packed or not, whole or in splits of rows: the same bits.
+ * Every kernel set this CPU has, in every format, on odd shapes: the block formats give the scalar set's bits; the
+ * scalar set is near a float64 product; one token and many, packed or not, whole or in splits of rows: the same bits.
  */
 #include "../../../engine/matmul.h"
 #include "../../../engine/matmul_records.h"

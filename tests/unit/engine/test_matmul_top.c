@@ -1,6 +1,6 @@
 /*
- * The k largest products of a Q8_0 matrix in two planes: what is given is bit for bit the whole product, and nothing that
- * belongs among the k largest is missing, in every kernel set this CPU has.
+ * The k largest products of a Q8_0 matrix in two planes: what is given is bit for bit the whole product, and nothing
+ * that belongs among the k largest is missing, in every kernel set this CPU has.
  */
 #include "../../../engine/matmul.h"
 
@@ -118,8 +118,8 @@ static void check_rows(const struct sample *s, const char *set)
     assert_true(isnan(s->got[s->w.rows]));
 }
 
-/* All sets; the rows are multiplied in `parts` parts, one after the other, as members of a pool would. Returns how many were
- * computed exactly, of the last set. */
+/* All sets; the rows are multiplied in `parts` parts, one after the other, as members of a pool would. Returns how
+ * many were computed exactly, of the last set. */
 static int check(struct sample *s, int k, int parts)
 {
     for (size_t i = 0; i < N_SETS; i++) {

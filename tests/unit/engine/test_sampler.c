@@ -1,4 +1,5 @@
-/* The sampler against a plain reference: sort everything, double arithmetic, the steps of llama.cpp in their order. */
+/* The sampler against a plain reference: sort everything, double arithmetic, the steps of llama.cpp in their
+ * order. */
 #include "../../../engine/cpu.h"
 #include "../../../engine/sampler.h"
 
@@ -181,7 +182,8 @@ static void draws_follow_the_distribution(void **state)
             chi += (rest_got - rest_want) * (rest_got - rest_want) / rest_want;
             cells++;
         }
-        /* Wilson and Hilferty: the cube root is nearly normal; 4.5 sigma fails once in 300,000 by chance, and the seed is fixed. */
+        /* Wilson and Hilferty: the cube root is nearly normal; 4.5 sigma fails once in 300,000 by chance, and the
+         * seed is fixed. */
         double df = cells - 1, z = (cbrt(chi / df) - (1 - 2 / (9 * df))) / sqrt(2 / (9 * df));
         assert_true(cells > 3);
         assert_true(fabs(z) < 4.5);

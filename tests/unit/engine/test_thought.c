@@ -23,8 +23,8 @@ static struct parts parts_of(const struct engine_thought *t, const char *text, s
     return p;
 }
 
-/* Reads the text in pieces of step bytes. What was in a part must stay there; pieces of either part, put together as they
- * come, are the part. */
+/* Reads the text in pieces of step bytes. What was in a part must stay there; pieces of either part, put together as
+ * they come, are the part. */
 static struct parts read_in_steps(const char *text, size_t step)
 {
     struct engine_thought t = {0};

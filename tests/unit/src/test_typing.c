@@ -246,7 +246,8 @@ static void no_event_comes_of_it(void **state)
     worker_close(w);
 }
 
-/* Drafts written, edited in the middle, thrown away, sent before they are read; with a seed of its own for each run. */
+/* Drafts written, edited in the middle, thrown away, sent before they are read; with a seed of its own for each
+ * run. */
 static void disturb(struct chat *c, int kind, const char *next)
 {
     struct chat *other = chat_new(c->w);

@@ -1,5 +1,5 @@
-/* test_worker.c - the worker over a real engine: loading, answers, settings, stops. A random model of 0.6 MB for most, the
- * default model where it is there. */
+/* test_worker.c - the worker over a real engine: loading, answers, settings, stops. A random model of 0.6 MB for
+ * most, the default model where it is there. */
 #include "worker_test.h"
 
 #include <math.h>
@@ -134,8 +134,8 @@ static void a_thread_that_cannot_be_started_is_said(void **state)
 
 /* ---- turns ---- */
 
-/* What the model says to `question` with this seed, hot: random weights end soon then, and within a character now and then.
- * NULL where it does not end by itself; *held tells whether the last token left a character unfinished. */
+/* What the model says to `question` with this seed, hot: random weights end soon then, and within a character now and
+ * then. NULL where it does not end by itself; *held tells whether the last token left a character unfinished. */
 static char *say(engine_session *s, const engine_model *m, const char *question, uint64_t seed, bool *held)
 {
     static const struct engine_sampling hot = {.temperature = 20, .top_p = 1, .repeat_penalty = 1};

@@ -1,5 +1,6 @@
 /*
- * worker_test.h - what the tests of the worker share: waiting for events, and a conversation as the program holds one.
+ * worker_test.h - what the tests of the worker share: waiting for events, and a conversation as the program holds
+ * one.
  */
 #ifndef WORKER_TEST_H
 #define WORKER_TEST_H
