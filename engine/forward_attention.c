@@ -88,6 +88,11 @@ static const unsigned char *part_k(const struct walk *t, const struct parts *p, 
     return kv_k(&t->f->kv, layer, i / p->n_tiles, part_tile(p, i));
 }
 
+static const unsigned char *part_v(const struct walk *t, const struct parts *p, int layer, int i)
+{
+    return kv_v(&t->f->kv, layer, i / p->n_tiles, part_tile(p, i));
+}
+
 /* Every tile gives a state of its own; they are merged in ascending order later, as if one had been carried along. */
 static void attend_parts(struct walk *t, int layer, const struct parts *p)
 {
@@ -112,10 +117,11 @@ static void attend_parts(struct walk *t, int layer, const struct parts *p)
             .n_queries = group,
             .q = t->own->queries,
             .k = part_k(t, p, layer, i),
-            .v = kv_v(&f->kv, layer, head, tile),
+            .v = part_v(t, p, layer, i),
             .see = whole ? NULL : t->own->see,
             .state = f->partial + (size_t)i * (size_t)group * state,
             .next_k = i + 1 < p->last ? part_k(t, p, layer, i + 1) : NULL,
+            .next_v = i + 1 < p->last ? part_v(t, p, layer, i + 1) : NULL,
         };
         if (f->kv.shape.type == ENGINE_KV_F16) {
             t->vector->attend(&a);

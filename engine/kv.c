@@ -47,6 +47,7 @@ bool kv_open(struct kv *kv, const struct kv_shape *shape, char *err, size_t cap)
         return false;
     }
     kv->data = memory_map(kv->bytes);
+    memory_huge(kv->data, kv->bytes);
     if (!kv->data)
         snprintf(err, cap, "no memory for the KV cache of %d tokens: %zu bytes", shape->n_ctx, kv->bytes);
     return kv->data != NULL;
@@ -66,9 +67,9 @@ bool kv_rings(const struct kv *kv)
 static unsigned char *slot(const struct kv *kv, int layer, int head, int value, int tile)
 {
     int at = kv_rings(kv) && tile > 0 ? 1 + (tile - 1) % (kv->slots - 1) : tile;
+    size_t heads = (size_t)kv->shape.n_heads * (size_t)kv->shape.n_layers;
     size_t index =
-        (((size_t)layer * (size_t)kv->shape.n_heads + (size_t)head) * 2 + (size_t)value) * (size_t)kv->slots +
-        (size_t)at;
+        ((size_t)at * heads + (size_t)layer * (size_t)kv->shape.n_heads + (size_t)head) * 2 + (size_t)value;
     return kv->data + index * kv->tile_bytes;
 }
 

@@ -27,7 +27,7 @@ struct kv {
     struct kv_shape shape;
     int slots;           /* tiles held per layer and head */
     size_t tile_bytes;   /* of K, and of V */
-    unsigned char *data; /* [layer][head]: K tiles, then V tiles */
+    unsigned char *data; /* [tile][layer][head]: K, then V; memory grows as tiles are written */
     size_t bytes;
 };
 

@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #define MAGIC "chinwagK"
-#define VERSION 1
+#define VERSION 2
 #define PIECE ((size_t)64 << 10) /* read and hashed at once */
 
 struct head {
     char magic[8];
-    uint32_t version, byte_order; /* 1, 0x01020304 */
+    uint32_t version, byte_order; /* VERSION, 0x01020304 */
     uint64_t fingerprint;         /* of the model's file */
     uint32_t kv_type, window, slots, n_layers, n_heads, head_dim;
     uint64_t tile_bytes;
@@ -86,34 +86,17 @@ static struct head head_of(const engine_session *s, uint32_t n_tokens, uint32_t 
     return h;
 }
 
-/* Slots of each layer and head that must be kept. */
-static size_t used_slots(const struct kv *kv, const struct head *h)
+/* The bytes of the cache that must be kept, from its first on. */
+static size_t used_bytes(const struct kv *kv, const struct head *h)
 {
     size_t tiles = ((kv_rings(kv) ? h->high : h->n_evaluated) + VECTOR_TILE - 1) / VECTOR_TILE;
-    return tiles < (size_t)kv->slots ? tiles : (size_t)kv->slots;
-}
-
-/* Calls move for the used slots of K, then of V, of every layer and head, in the file's order. */
-static void each_run(const struct kv *kv, size_t n_slots, struct stream *s,
-                     void (*move)(struct stream *s, void *p, size_t n))
-{
-    for (int layer = 0; layer < kv->shape.n_layers; layer++)
-        for (int head = 0; head < kv->shape.n_heads; head++) {
-            move(s, kv_k(kv, layer, head, 0), n_slots * kv->tile_bytes);
-            move(s, kv_v(kv, layer, head, 0), n_slots * kv->tile_bytes);
-        }
-}
-
-static void put_run(struct stream *s, void *p, size_t n)
-{
-    put(s, p, n);
+    size_t slots = tiles < (size_t)kv->slots ? tiles : (size_t)kv->slots;
+    return kv->bytes / (size_t)kv->slots * slots;
 }
 
 static uint64_t file_size(const struct kv *kv, const struct head *h)
 {
-    uint64_t runs = 2ull * (uint64_t)kv->shape.n_layers * (uint64_t)kv->shape.n_heads;
-    return sizeof *h + (uint64_t)h->n_tokens * sizeof(int32_t) + runs * used_slots(kv, h) * kv->tile_bytes +
-           sizeof(uint64_t);
+    return sizeof *h + (uint64_t)h->n_tokens * sizeof(int32_t) + used_bytes(kv, h) + sizeof(uint64_t);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------------------- */
@@ -124,7 +107,7 @@ static void write_all(const engine_session *s, struct stream *out)
     struct head h = head_of(s, (uint32_t)s->tokens.n, (uint32_t)s->n_evaluated, (uint32_t)s->high);
     put(out, &h, sizeof h);
     put(out, s->tokens.ids, s->tokens.n * sizeof *s->tokens.ids);
-    each_run(kv, used_slots(kv, &h), out, put_run);
+    put(out, kv->data, used_bytes(kv, &h));
     uint64_t sum = out->hash;
     put(out, &sum, sizeof sum);
 }
@@ -222,7 +205,7 @@ static const char *read_all(engine_session *s, struct stream *in, uint64_t size)
     for (size_t i = 0; i < h.n_tokens; i++)
         ok = ok && ids[i] >= 0 && ids[i] < s->model->info.n_vocab;
     if (ok)
-        each_run(forward_kv(s->forward), used_slots(forward_kv(s->forward), &h), in, get);
+        get(in, forward_kv(s->forward)->data, used_bytes(forward_kv(s->forward), &h));
     ok = ok && sum_matches(in);
     if (ok) {
         engine_tokens_append(&s->tokens, ids, h.n_tokens);

@@ -42,7 +42,7 @@ struct vector_attend {
     const struct vector_span *see; /* of each query; NULL: all see the whole tile */
     float *state;                  /* n_queries x VECTOR_STATE; merged into */
     const unsigned char *begun;    /* of each query: its state holds earlier tiles; NULL: none does */
-    const void *next_k;            /* the K tile that will be attended to next: fetched meanwhile; or NULL */
+    const void *next_k, *next_v;   /* the tile that will be attended to next: fetched meanwhile; or NULL */
 };
 
 struct vector_kernels {

@@ -264,13 +264,13 @@ INLINE vf load_tile(const void *tile, size_t i, bool wide)
     return wide ? v_load((const float *)tile + i) : v_from_half((const uint16_t *)tile + i);
 }
 
-/* One step of fetching a tile of half floats into the cache while another is worked on: step 0..steps - 1, each as
- * many bytes. */
-INLINE void fetch_step(const void *tile, int step, size_t bytes)
+/* Of fetching a tile of half floats into the cache while another is worked on, the step of that work's number. Its
+ * steps are WIDTH positions times one element, or the other way round, so that all of them fetch the tile. */
+INLINE void fetch_step(const void *tile, int head_dim, size_t step)
 {
-    const char *p = (const char *)tile + (size_t)step * bytes;
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(p + i);
+    const size_t bytes = 2 * WIDTH > 64 ? 2 * WIDTH : 64, at = step * bytes;
+    for (size_t i = at; i < at + bytes && i < (size_t)head_dim * VECTOR_TILE * sizeof(uint16_t); i += 64)
+        __builtin_prefetch((const char *)tile + i);
 }
 
 /* Scores of `nq` queries (a constant where inlined) against the tile: each the sum over d, ascending, in one
@@ -282,22 +282,21 @@ INLINE void scores(const struct vector_attend *a, int first, const int nq, int n
     for (int p = 0; p < n_positions; p += WIDTH) {
         vf sum[QUERIES][VECTORS] = {0};
         for (int d = 0; d < hd; d++) {
-            vf k[VECTORS];
-            if (!wide && p == 0 && first == 0)
-                fetch_step(a->v, d, VECTOR_TILE * sizeof(uint16_t));
+            vf q[QUERIES];
+            if (!wide && first == 0 && a->next_k)
+                fetch_step(a->next_k, hd, (size_t)(p / WIDTH * hd + d));
+#pragma GCC unroll 8
+            for (int i = 0; i < nq; i++)
+                q[i] = v_set(a->q[(size_t)(first + i) * (size_t)hd + (size_t)d]);
 #pragma GCC unroll 8
             for (int v = 0; v < VECTORS; v++) {
                 int position = p + v * LANES;
                 size_t at =
                     (size_t)(position / VECTOR_GROUP * hd + d) * VECTOR_GROUP + (size_t)(position % VECTOR_GROUP);
-                k[v] = load_tile(a->k, at, wide);
-            }
+                vf k = load_tile(a->k, at, wide);
 #pragma GCC unroll 8
-            for (int i = 0; i < nq; i++) {
-                vf q = v_set(a->q[(size_t)(first + i) * (size_t)hd + (size_t)d]);
-#pragma GCC unroll 8
-                for (int v = 0; v < VECTORS; v++)
-                    sum[i][v] = v_fma(q, k[v], sum[i][v]);
+                for (int i = 0; i < nq; i++)
+                    sum[i][v] = v_fma(q[i], k, sum[i][v]);
             }
         }
 #pragma GCC unroll 8
@@ -337,18 +336,18 @@ INLINE void weigh(const struct vector_attend *a, int first, const int nq, const 
 {
     vf sum[QUERIES][VECTORS] = {0};
     for (int p = 0; p < n_positions; p++) {
-        vf values[VECTORS];
-        if (!wide && d == 0 && first == 0 && a->next_k)
-            fetch_step(a->next_k, p, (size_t)a->head_dim * sizeof(uint16_t));
+        vf w[QUERIES];
+        if (!wide && first == 0 && a->next_v)
+            fetch_step(a->next_v, a->head_dim, (size_t)(d / WIDTH * VECTOR_TILE + p));
 #pragma GCC unroll 8
-        for (int v = 0; v < nv; v++)
-            values[v] = load_tile(a->v, (size_t)p * (size_t)a->head_dim + (size_t)(d + v * LANES), wide);
+        for (int i = 0; i < nq; i++)
+            w[i] = v_set(weights[i][p]);
 #pragma GCC unroll 8
-        for (int i = 0; i < nq; i++) {
-            vf w = v_set(weights[i][p]);
+        for (int v = 0; v < nv; v++) {
+            vf value = load_tile(a->v, (size_t)p * (size_t)a->head_dim + (size_t)(d + v * LANES), wide);
 #pragma GCC unroll 8
-            for (int v = 0; v < nv; v++)
-                sum[i][v] = v_fma(w, values[v], sum[i][v]);
+            for (int i = 0; i < nq; i++)
+                sum[i][v] = v_fma(w[i], value, sum[i][v]);
         }
     }
 #pragma GCC unroll 8
