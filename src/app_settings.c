@@ -18,6 +18,14 @@ static const char *system_shown(const struct app *app)
     return !system ? "" : *system ? system : SYSTEM_NONE;
 }
 
+static const char *text_shown(const struct app *app, enum setting_id id)
+{
+    const struct setting *row = &settings_table[id];
+    return id == SET_SYSTEM              ? system_shown(app)
+           : row->kind == SETTING_CHOICE ? row->choices[(int)settings_number(app->settings, id)]
+                                         : NULL;
+}
+
 void app_push_settings(struct app *app)
 {
     struct ui_setting rows[N_SETTINGS];
@@ -35,7 +43,8 @@ void app_push_settings(struct app *app)
                                         .value = settings_number(app->settings, id),
                                         .blank = row->blank,
                                         .changed = settings_changed(app->settings, id),
-                                        .text = id == SET_SYSTEM ? system_shown(app) : NULL};
+                                        .text = text_shown(app, id),
+                                        .choices = row->choices};
     }
     ui_set_settings(app->ui, rows, n);
 

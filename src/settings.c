@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistr.h>
 
-static const char *const kv_choices[] = {"f16", "q8_0", NULL}; /* in the order of enum engine_kv_type */
+static const char *const thinking_choices[] = {"off", "on", NULL}; /* as a bool */
+static const char *const kv_choices[] = {"f16", "q8_0", NULL};     /* in the order of enum engine_kv_type */
 
 /* The initial values are engine.h's defaults, for the panel while the model is still loading. Seeds stop where a
  * double no longer holds every whole number. */
@@ -35,6 +36,8 @@ const struct setting settings_table[N_SETTINGS] = {
                                -2, 2, 0.1, 2, 0, NULL, true, false, NULL},
     [SET_MAX_TOKENS] = {"max-tokens", NULL, "N", "longest answer, 0 = the window's end", SETTING_NUMBER, 0, 1048576,
                         64, 0, 0, NULL, true, false, "no limit"},
+    [SET_THINKING] = {"thinking", NULL, "on|off", "off: no thinking before the answer", SETTING_CHOICE,
+                      .initial = true, .choices = thinking_choices, .in_panel = true},
     [SET_THREADS] = {"threads", NULL, "N", "0 = one for each core", SETTING_NUMBER, 0, 512, 1, 0, 0, NULL, true,
                      false, "one a core"},
     [SET_SYSTEM] = {"system", NULL, "TEXT", "system prompt, empty = none", SETTING_TEXT, .in_panel = true,

@@ -68,10 +68,8 @@ static bool render_request(struct worker *w, const struct job *job, size_t n, co
 {
     char err[256];
     int room = engine_session_n_ctx(w->session) - worker_summary_max(w);
-    if (worker_estimate(w, job, n) > room || !worker_render(w, job, n, request, true, out, err, sizeof err))
-        return false;
-    engine_skip_thought(w->model, out);
-    return (int)out->n <= room;
+    return worker_estimate(w, job, n) <= room && worker_render(w, job, n, request, true, out, err, sizeof err) &&
+           (int)out->n <= room;
 }
 
 /* A model that thinks all the same is taken at its answer. */

@@ -160,6 +160,14 @@ void command_set(struct ui *ui, size_t setting, double value)
     ui_emit(ui, UI_SET, 0, s->value, s->name);
 }
 
+void command_set_text(struct ui *ui, size_t setting, const char *text)
+{
+    struct setting *s = &ui->settings.v[setting];
+    free(s->text);
+    s->text = mem_strdup(text);
+    ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, s->text);
+}
+
 void command_reset(struct ui *ui, size_t setting)
 {
     ui_emit(ui, UI_RESET, 0, 0, ui->settings.v[setting].name);
@@ -170,6 +178,30 @@ void command_say_range(struct ui *ui, size_t setting)
 {
     const struct setting *s = &ui->settings.v[setting];
     ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
+}
+
+/* False and a word about it where it is none of the setting's choices. */
+static bool check_choice(struct ui *ui, const struct setting *s, const char *text)
+{
+    struct buf all = {0};
+    bool found = false;
+    for (size_t i = 0; s->choices[i]; i++) {
+        found = found || !strcmp(s->choices[i], text);
+        buf_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
+    }
+    if (!found)
+        ui_flash_format(ui, "%s takes one of: %s", s->name, buf_cstr(&all));
+    buf_free(&all);
+    return found;
+}
+
+static void set_text(struct ui *ui, size_t setting, const char *text)
+{
+    const struct setting *s = &ui->settings.v[setting];
+    if (s->choices && !check_choice(ui, s, text))
+        return;
+    command_set_text(ui, setting, text);
+    ui_flash_format(ui, "%s is %s", s->name, s->choices ? text : *text || !s->blank ? "set" : s->blank);
 }
 
 static void do_set(struct ui *ui, const char *argument)
@@ -198,13 +230,7 @@ static void do_set(struct ui *ui, const char *argument)
     }
     struct setting *s = &ui->settings.v[i];
     if (s->text) {
-        free(s->text);
-        s->text = mem_strdup(value);
-        ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, value);
-        if (*value || !s->blank)
-            ui_flash_format(ui, "%s is set", s->name);
-        else
-            ui_flash_format(ui, "%s is %s", s->name, s->blank);
+        set_text(ui, (size_t)i, value);
         return;
     }
     char *end;

@@ -111,6 +111,7 @@ void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t
         s->v[i] = (struct setting){.name = clean_copy(from->name),
                                    .help = clean_copy(from->help ? from->help : ""),
                                    .text = from->text ? mem_strdup(from->text) : NULL,
+                                   .choices = from->choices,
                                    .blank = clean_copy(from->blank),
                                    .label = clean_copy(label.s),
                                    .min = from->min,
@@ -287,6 +288,17 @@ static void format_value(const struct setting *s, char *out, size_t cap)
     snprintf(out, cap, "%.*f", s->decimals, s->value);
 }
 
+/* The choice before the present one or after it, round and round. */
+static void step_choice(struct ui *ui, size_t row, int direction)
+{
+    const struct setting *s = &ui->settings.v[row];
+    int n = 0, at = 0;
+    for (; s->choices[n]; n++)
+        if (!strcmp(s->choices[n], s->text))
+            at = n;
+    command_set_text(ui, row, s->choices[(at + direction + n) % n]);
+}
+
 static bool settings_key(struct ui *ui, int key)
 {
     struct settings *s = &ui->settings;
@@ -307,7 +319,9 @@ static bool settings_key(struct ui *ui, int key)
         command_reset(ui, s->selected);
         return true;
     }
-    if (setting->text && key == KEYS_ENTER) {
+    if (setting->choices && (direction || key == KEYS_ENTER)) {
+        step_choice(ui, s->selected, direction ? direction : 1);
+    } else if (setting->text && !setting->choices && key == KEYS_ENTER) {
         prompt_open(ui, PROMPT_TEXT, setting->text);
         ui->prompt.row = s->selected;
     } else if (setting->text) {
@@ -492,7 +506,9 @@ static void draw_settings(struct ui *ui, int y, int x, int height, int width, in
         return;
     const struct setting *selected = &s->v[s->selected];
     char range[96] = "Enter to edit, d default (* = changed)";
-    if (!selected->text)
+    if (selected->choices)
+        snprintf(range, sizeof range, "←/→ the others, d default");
+    else if (!selected->text)
         snprintf(range, sizeof range, "%.*f … %.*f  ←/→, type, d default", selected->decimals, selected->min,
                  selected->decimals, selected->max);
     draw_hint(y + height - 2, x, width, selected->help);

@@ -201,12 +201,8 @@ static void take_value(struct ui *ui)
 
 static void take_text(struct ui *ui)
 {
-    if (ui->prompt.row >= ui->settings.n)
-        return;
-    struct setting *s = &ui->settings.v[ui->prompt.row];
-    free(s->text);
-    s->text = mem_strdup(draft_text(&ui->prompt.draft));
-    ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, s->text);
+    if (ui->prompt.row < ui->settings.n)
+        command_set_text(ui, ui->prompt.row, draft_text(&ui->prompt.draft));
 }
 
 static void take_answer(struct ui *ui)

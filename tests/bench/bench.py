@@ -4,10 +4,12 @@
   bench.py [--peer DIR] [--rounds N] [--threads N] [--json FILE] MODEL.gguf...
 
 DIR holds llama-bench. A round runs both engines once, in alternating order, with the bandwidth reading beside them; what is
-printed is the median of the rounds' ratios, with its range. Four measurements a model: prefill of 512 tokens, decode of 128
-tokens on an empty cache, prefill of 2,048 tokens, decode with 1,800 tokens in the cache. "of the limit" is decode on an
-empty cache as a share of bandwidth divided by the bytes of the file's tensors. "sampled" is an answer of 128 tokens by the
-model's own settings, with the fast output head (engine_session_set_fast_head), and its ratio to the same without.
+printed is the median of the rounds' ratios, with its range. Four measurements a model, none of which samples: prefill of 512
+tokens, decode of 128 tokens on an empty cache, prefill of 2,048 tokens, decode with 1,800 tokens in the cache. "of the limit"
+is decode on an empty cache as a share of bandwidth divided by the bytes of the file's tensors.
+
+Under each decode stands what a chat does there: an answer of 128 tokens sampled by the model's own settings with the fast
+output head (engine_session_set_fast_head), its ratio to the peer's decode without sampling, and to the same with the whole head.
 """
 import argparse
 import json
@@ -36,10 +38,10 @@ def output(command):
         return out.read(), usage.ru_maxrss
 
 
-def chinwag(a, model, prompt, generated, depth, key, *more):
+def chinwag(a, model, prompt, generated, depth):
     text, rss = output([a.chinwag, "bench", "-m", model, "-p", prompt, "-n", generated, "-d", depth, "-t", a.threads,
-                        *more, "--json"])
-    return json.loads(text)[key], rss, json.loads(text)
+                        *(["--fast-head"] if generated else []), "--json"])
+    return json.loads(text), rss
 
 
 def llama(a, model, prompt, generated, depth):
@@ -49,16 +51,18 @@ def llama(a, model, prompt, generated, depth):
     return row["avg_ts"], rss, row["model_size"]
 
 
+def median_and_range(ratios):
+    return {"ratio": statistics.median(ratios), "ratio_range": [min(ratios), max(ratios)]}
+
+
 def measure(a, model, test):
     """One test's rounds: medians of ours, of the peer's and of their ratio, the ratio's range."""
     name, prompt, generated, depth, key = test
-    ours, peers, rss, bandwidth = [], [], [], []
-    info, size = None, os.path.getsize(model)
+    ours, peers, bandwidth = [], [], []
+    size = os.path.getsize(model)
     for i in range(a.rounds):
         def us():
-            nonlocal info
-            speed, kb, info = chinwag(a, model, prompt, generated, depth, key)
-            ours.append((speed, kb))
+            ours.append(chinwag(a, model, prompt, generated, depth))
 
         def peer():
             nonlocal size
@@ -68,27 +72,27 @@ def measure(a, model, test):
             if step is us or a.peer:
                 step()
         bandwidth.append(float(output([a.bandwidth, a.threads, 400])[0]))
-    result = {"test": name, "tps": statistics.median(s for s, _ in ours), "rss_kb": max(k for _, k in ours),
+    info = ours[-1][0]
+    result = {"test": name, "tps": statistics.median(o[key] for o, _ in ours), "rss_kb": max(k for _, k in ours),
               "cpu": info["cpu"], "load_ms": info["load_ms"], "ttft_ms": info["ttft_ms"]}
     if a.peer:
-        ratios = [o[0] / p[0] for o, p in zip(ours, peers)]
-        result |= {"peer_tps": statistics.median(s for s, _ in peers), "ratio": statistics.median(ratios),
-                   "ratio_range": [min(ratios), max(ratios)],
-                   "rss_ratio": statistics.median(o[1] / p[1] for o, p in zip(ours, peers))}
+        result |= {"peer_tps": statistics.median(s for s, _ in peers),
+                   "rss_ratio": statistics.median(o[1] / p[1] for o, p in zip(ours, peers)),
+                   **median_and_range([o[key] / p[0] for (o, _), p in zip(ours, peers)])}
     if generated and not depth:
         result["limit_tps"] = statistics.median(b * 1e9 / size for b in bandwidth)
-        result["of_limit"] = statistics.median(o[0] * size / (b * 1e9) for o, b in zip(ours, bandwidth))
+        result["of_limit"] = statistics.median(o[key] * size / (b * 1e9) for (o, _), b in zip(ours, bandwidth))
+    if generated:
+        result["answer"] = {"tps": statistics.median(o["fast_head_tps"] for o, _ in ours),
+                            "whole_head": median_and_range([o["fast_head_tps"] / o["sampled_tps"] for o, _ in ours]),
+                            "rows_exact": statistics.median(o["fast_head_share"] for o, _ in ours)}
+        if a.peer:
+            result["answer"] |= median_and_range([o["fast_head_tps"] / p[0] for (o, _), p in zip(ours, peers)])
     return result
 
 
-def measure_fast_head(a, model):
-    """Answers sampled with the fast head and without, which chinwag bench does in turns."""
-    runs = [chinwag(a, model, 0, 128, 0, "fast_head_tps", "--fast-head") for _ in range(a.rounds)]
-    ratios = [info["fast_head_tps"] / info["sampled_tps"] for _, _, info in runs]
-    return {"test": "sampled", "tps": statistics.median(speed for speed, _, _ in runs),
-            "whole_head_tps": statistics.median(info["sampled_tps"] for _, _, info in runs),
-            "head_ratio": statistics.median(ratios), "head_ratio_range": [min(ratios), max(ratios)],
-            "rows_exact": statistics.median(info["fast_head_share"] for _, _, info in runs)}
+def ratio(r):
+    return f"{r['ratio']:5.2f} ({r['ratio_range'][0]:.2f}–{r['ratio_range'][1]:.2f})"
 
 
 def show(model, results):
@@ -97,14 +101,17 @@ def show(model, results):
     for r in results:
         line = f"  {r['test']:15s}{r['tps']:9.1f} tok/s"
         if "ratio" in r:
-            line += (f"   llama.cpp{r['peer_tps']:8.1f}   ratio {r['ratio']:5.2f} "
-                     f"({r['ratio_range'][0]:.2f}–{r['ratio_range'][1]:.2f})   memory {r['rss_ratio']:.2f}")
+            line += f"   llama.cpp{r['peer_tps']:8.1f}   ratio {ratio(r)}   memory {r['rss_ratio']:.2f}"
         if "of_limit" in r:
             line += f"   {r['of_limit']:.0%} of the limit"
-        if "head_ratio" in r:
-            line += (f"   whole head{r['whole_head_tps']:7.1f}   ratio {r['head_ratio']:5.2f} "
-                     f"({r['head_ratio_range'][0]:.2f}–{r['head_ratio_range'][1]:.2f})   {r['rows_exact']:.1%} of its rows exact")
-        print(line, flush=True)
+        print(line)
+        if "answer" in r:
+            answer = r["answer"]
+            line = f"    an answer    {answer['tps']:9.1f} tok/s"
+            if "ratio" in answer:
+                line += f"{'':20s}ratio {ratio(answer)}"
+            print(f"{line}   to the whole head {ratio(answer['whole_head'])}, {answer['rows_exact']:.1%} of its rows exact")
+    sys.stdout.flush()
 
 
 def main():
@@ -119,8 +126,7 @@ def main():
     a = ap.parse_args()
     everything = {}
     for model in a.models:
-        everything[pathlib.Path(model).name] = results = [measure(a, model, test) for test in TESTS] + \
-            [measure_fast_head(a, model)]
+        everything[pathlib.Path(model).name] = results = [measure(a, model, test) for test in TESTS]
         show(model, results)
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps({"threads": a.threads, "models": everything}, indent=1) + "\n")

@@ -35,18 +35,18 @@ def array(name, kind, values, pack):
     return key(name, ARRAY, struct.pack("<IQ", kind, len(values)) + b"".join(map(pack, values)))
 
 
-def write(path, script, again=None, marks=USER, context=2048, begins=False):
+def write(path, script, again=None, marks=USER, context=2048, begins=False, whole=()):
     """script: the pieces that follow the prompt, each a token. again: the piece's index that follows the last one; None ends
     the answer there. marks: the token type of <think> and </think> in the script. begins: the template begins the thought,
-    as that of Qwen3-Thinking does, so that the script goes on with it."""
+    as that of Qwen3-Thinking does, so that the script goes on with it. whole: pieces that are one token in a prompt, too."""
     letters = alphabet()
     tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     types = [NORMAL] * 256 + [CONTROL] * 3
     first, end = len(tokens), 258
     for piece in script:
-        is_mark = piece in ("<think>", "</think>")
-        tokens.append(piece if is_mark else "".join(letters[b] for b in piece.encode()))
-        types.append(marks if is_mark else NORMAL)
+        kind = marks if piece in ("<think>", "</think>") else USER if piece in whole else NORMAL
+        tokens.append("".join(letters[b] for b in piece.encode()) if kind == NORMAL else piece)
+        types.append(kind)
     n = len(tokens)
     assert n <= WIDTH
     follows = {10: first, **{first + i: first + i + 1 for i in range(len(script) - 1)}}

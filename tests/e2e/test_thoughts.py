@@ -13,6 +13,7 @@ THOUGHT = "Two and two.\n\n二加二，大家都知道。 Is it five? No."
 ANSWER = "It is **four**."
 FOUR = ["<think>", "\n\n", "Two", " and", " two.", "\n\n", "二加二，", "大家都知道。", " Is it", " five? No.", "\n\n",
         "</think>", "\n\n", "It is", " **four**", "."]
+SHORT = ["<think>", "Two", " and two.", "</think>", "\n\n", "It is", " four."]  # or from the empty thought's end
 ENDLESS = ["<think>", "\n\n", "Once", " more", " and", " again"]
 WORDS = 3 + 3 + 5 + 4  # of THOUGHT: each Chinese character is one
 
@@ -154,6 +155,32 @@ class OnTheScreen(Thoughts):
         lines, y = self.line_with(t, "It is four.")
         self.assertTrue(lines[y - 1].startswith(" chinwag "), t.text())
 
+    def test_with_thinking_off_it_answers_at_once(self):
+        model = self.model(SHORT, whole=["\n\n"])
+        t = self.start(model)
+        self.ask(t)
+        self.wait_answered(t)
+        self.ask(t, "/set thinking never")
+        t.wait("thinking takes one of: off, on")
+        self.ask(t, "/set thinking off")
+        t.wait("thinking is off")
+        self.ask(t, "3+3")
+        self.wait_answered(t, 2)
+        self.leave(t)
+        self.assertEqual(self.rows("SELECT text FROM message WHERE role = 2 ORDER BY id"),
+                         [("<think>Two and two.</think>\n\nIt is four.",), ("It is four.",)])
+        t = self.start(model)
+        t.key("f3")
+        t.wait(lambda s: re.search(r"thinking \* +off", s))
+        t.type("k" * 30 + "j" * 8)
+        t.wait("no thinking before the answer")
+        t.key("left")
+        t.wait(lambda s: re.search(r"thinking +on", s))
+        t.key("esc")
+        t.wait(lambda s: "thinking" not in s)
+        self.ask(t)
+        t.wait("▸ thought for")
+
     def test_marks_elsewhere_are_text(self):
         t = self.start(self.model(["Write ", "<think>", " first. It is", " four."]))
         self.ask(t, "<think>what</think>")
@@ -216,6 +243,8 @@ class InLines(Thoughts):
                          [(f"<think>\n\n{THOUGHT}\n\n</think>\n\n{ANSWER}",)])
         r = self.one_shot(model, "--thoughts")
         self.assertEqual((r.returncode, r.stdout, r.stderr), (0, ANSWER + "\n", THOUGHT + "\n\n"))
+        r = self.one_shot(self.model(SHORT, whole=["\n\n"]), "--thoughts", "--thinking", "off")
+        self.assertEqual((r.returncode, r.stdout, r.stderr), (0, "It is four.\n", ""))
 
     def test_no_answer_for_thinking_is_a_failure(self):
         r = self.one_shot(self.model(ENDLESS, again=3), "-n", "20")

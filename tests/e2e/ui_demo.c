@@ -59,11 +59,11 @@ static void set_activity(enum ui_activity activity)
 static void set_settings(void)
 {
     const struct ui_setting settings[] = {
-        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL, NULL,
+        {"temperature", "higher is livelier", 0, 2, 0.05, 2, status.temperature, NULL, NULL, NULL,
          status.temperature < 0.7 || status.temperature > 0.7},
-        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL, NULL, false},
-        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL, "all", false},
-        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful.", "the model's own", false},
+        {"top-p", "share of likely words kept", 0, 1, 0.05, 2, status.top_p, NULL, NULL, NULL, false},
+        {"top-k", "most words considered", 0, 200, 1, 0, 40, NULL, NULL, "all", false},
+        {"system", "what the model is told first", 0, 0, 0, 0, 0, "You are helpful.", NULL, "the model's own", false},
     };
     ui_set_settings(ui, settings, sizeof settings / sizeof *settings);
 }
