@@ -130,7 +130,7 @@ bool engine_render_chat(const engine_model *model, const struct engine_message *
                         struct engine_tokens *out, char *err, size_t cap);
 
 /* What such a prompt already holds of the answer's text: "<think>\n" where the template begins the thought for the
- * model (Qwen3-Thinking), else "". The whole answer is this and what is sampled. */
+ * model (Qwen3-Thinking), else "". The whole answer is this and what is sampled. Owned by the model. */
 const char *engine_answer_start(const engine_model *model);
 
 /* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
@@ -148,11 +148,13 @@ struct engine_thought {
         ENGINE_THOUGHT_CLOSED,
     } state;
     size_t start, end; /* the thought without marks and the white space at its ends; end == start: nothing yet */
-    size_t answer;     /* where the answer proper begins, after white space; the length: nowhere yet */
+    size_t answer;     /* where the answer proper begins, after white space; 0 without a thought; the length: nowhere
+                          yet */
     size_t searched;   /* there is no </think> before this */
 };
-/* Reads a text of len bytes: initialise with {0}, and give it the text again as it grows. Until it is whole (no more
- * will come) a beginning of a mark at its end is in neither part, so that what was in one stays there. */
+/* Reads a text of len bytes: initialise with {0}, and give it the text again, from its first byte, as it grows. Until
+ * it is whole (no more will come) a beginning of a mark at its end is in neither part, so that what was in one stays
+ * there. */
 void engine_thought_read(struct engine_thought *thought, const char *text, size_t len, bool whole);
 
 /* ---- session -------------------------------------------------------------------------------------------- */
@@ -214,7 +216,8 @@ void engine_session_set_lookup(engine_session *session, bool lookup);
 
 /* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where
  * the model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only
- * the time differs (matmul.h, multiply_top). */
+ * the time differs. The chance that one of those few is left out too is below 1e-11 for each (matmul.h,
+ * multiply_top). */
 void engine_session_set_fast_head(engine_session *session, bool fast_head);
 
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and
@@ -246,7 +249,7 @@ struct engine_stats {     /* since the last engine_session_prompt */
     int context_tokens;    /* tokens in the context now */
     int drafted_tokens;    /* evaluated on a guess (engine_session_set_lookup) */
     int accepted_tokens;   /* of these, sampled */
-    int fast_tokens;       /* sampled without the whole output head (engine_session_set_fast_head) */
+    int fast_tokens;       /* evaluated without the whole output head (engine_session_set_fast_head) */
     int64_t fast_rows;     /* rows of the head computed for them */
 };
 struct engine_stats engine_session_stats(const engine_session *session);

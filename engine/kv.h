@@ -3,8 +3,10 @@
  * positions.
  *
  * Tiles lie at absolute positions (position p is in tile p / VECTOR_TILE), so attention adds in the same order
- * whatever was evaluated together. Memory is mapped for the whole window and costs nothing before it is written. With
- * an attention window the cache is a ring of tiles: the first tile is kept, the others are overwritten by later ones.
+ * whatever was evaluated together. Memory is mapped for the whole window and costs nothing before it is written: the
+ * tiles of all layers and heads for the same positions lie together, so that what is written grows from the start of
+ * the block, in large pages, as the context does. With an attention window the cache is a ring of tiles: the first
+ * tile is kept, the others are overwritten by later ones.
  */
 #ifndef KV_H
 #define KV_H

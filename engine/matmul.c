@@ -48,8 +48,8 @@ struct drive {
     int c0, c1;
     struct matmul_strip *strip;
     unsigned char *on_the_way;   /* where a strip is packed that is not */
-    const unsigned char *packed; /* the 16 rows at work, as the kernels read them; */
-    struct matmul_planes split;  /* if there are planes, this */
+    const unsigned char *packed; /* the 16 rows at work, as the kernels read them */
+    struct matmul_planes split;  /* in place of `packed` where there are planes */
 };
 
 /* Takes up 16 rows. */

@@ -31,7 +31,7 @@ struct matrix {
     int rows, cols;            /* cols is a multiple of format->block */
     const unsigned char *data; /* the file's layout, row after row; unaligned */
     unsigned char *packed;     /* interleaved copy, 64-byte aligned, or NULL */
-    bool planes;               /* packed in two planes; only where matmul_can_split */
+    bool planes;               /* packed, or to be packed, in two planes; only where matmul_can_split */
 };
 
 /* Activations of n tokens, ready to be multiplied. The buffer belongs to whoever made the struct (activations_alloc);
@@ -68,10 +68,11 @@ struct matmul_kernels {
      * MATMUL_SCRATCH_BYTES given by the caller, 64-byte aligned. For F32, F16 and BF16 it reads a->f. */
     void (*multiply)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch);
-    /* One token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply where row
-     * r is marked in top->always or may be among the top->k largest of those that are not; else it is -INFINITY. "May
-     * be" is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to lose one that
-     * belongs there. NULL in a set without planes. */
+    /* One quantized token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply
+     * where row r is marked in top->always or may be among the top->k largest of those that are not; else it is
+     * -INFINITY. "May be" is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to
+     * lose one that belongs there. row0 and scratch are as for multiply. Several threads may do their rows at once,
+     * with one top. NULL in a set without planes. */
     void (*multiply_top)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
                          struct matmul_top *top, void *scratch);
 };

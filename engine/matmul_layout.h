@@ -127,7 +127,8 @@ struct matmul_best {
     float *heap;
     int n, k;
 };
-void matmul_best_add(struct matmul_best *best, float value, _Atomic float *bound); /* no NaN; matmul.c */
+/* Takes up a value, which is no NaN. Once there are k, *bound is at least the smallest of them. In matmul.c. */
+void matmul_best_add(struct matmul_best *best, float value, _Atomic float *bound);
 
 /* Everything a set brings. Kernels work on 16 rows and on some whole blocks of columns; records are those of the
  * first column. Sums go to y[t * stride + row], continuing what is there unless `first`. */

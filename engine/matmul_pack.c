@@ -184,8 +184,8 @@ static void split_strip(const struct matrix *w, int row)
 
 bool matmul_row_is_even(const struct matrix *w, int row)
 {
-    /* v = 2 nibble - 15; if even, v has variance 85 and v * v has 75.6 squared. 6 standard deviations are usual
-     * chance. */
+    /* v = 2 nibble - 15: of nibbles spread evenly v has the variance 85, and v * v the variance 75.6 squared. Up to 6
+     * standard deviations pass for chance. */
     struct matmul_planes p = matmul_planes_at(w, row, 0);
     int64_t sum = 0, squares = 0, n = w->cols;
     for (size_t i = 0; i < p.row_bytes; i++) {

@@ -286,7 +286,7 @@ static void multiply_top(const struct matrix *w, const struct activations *a, in
     atomic_fetch_add_explicit(&top->exact, exact, memory_order_relaxed);
 }
 
-/* What multiply_top keeps of each block fits the scratch: see matmul_can_split. */
-static_assert(2 * sizeof(struct high_sums) + sizeof(float) == MATMUL_TOP_BLOCK_BYTES, "");
+static_assert(2 * sizeof(struct high_sums) + sizeof(float) == MATMUL_TOP_BLOCK_BYTES,
+              "what is kept of each block is what matmul_can_split reckons with");
 
 #endif

@@ -10,7 +10,8 @@
 void *memory_map(size_t bytes);
 void memory_unmap(void *p, size_t bytes); /* NULL is fine */
 
-/* A hint that all of the block will be used: huge pages make its first use and its reading cheaper. */
+/* A hint that the block will be used whole, or from its start on: huge pages make its first use and its reading
+ * cheaper, and would be wasted on what is used here and there. */
 void memory_huge(void *p, size_t bytes);
 
 #endif

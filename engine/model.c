@@ -455,8 +455,6 @@ static struct matrix **list_packable(struct engine_model *m, size_t *n)
     return list;
 }
 
-#define MANY_UNEVEN 64 /* one row in so many */
-
 static size_t round_up(size_t n)
 {
     return (n + 63) / 64 * 64;
@@ -496,9 +494,9 @@ void model_embedding(const struct engine_model *m, int32_t id, float *out, void 
     w->format->dequantize(source, out, (size_t)w->cols);
 }
 
-/* Rows of the head, packed in planes, whose low nibbles are not spread as multiply_top takes for granted: constant
- * rows, or weights that had 4 bits before they had 8. If they are many, it is not used. */
-static void judge_head(void *ctx, int member, int members)
+/* Marks rows of the head, packed in planes, whose low nibbles are not spread as multiply_top takes for granted:
+ * constant rows, or weights that had 4 bits before they had 8. */
+static void mark_uneven_rows(void *ctx, int member, int members)
 {
     struct engine_model *m = ctx;
     int words = (m->head.rows + 15) / 16;
@@ -508,11 +506,13 @@ static void judge_head(void *ctx, int member, int members)
             m->uneven[r / 16] |= (uint16_t)(1u << r % 16);
 }
 
+#define MANY_UNEVEN 64 /* one row in so many: beyond, multiply_top is not used */
+
 static void find_uneven_rows(struct engine_model *m, struct pool *pool)
 {
     size_t words = ((size_t)m->head.rows + 15) / 16, n = 0;
     m->uneven = xcalloc(words, sizeof *m->uneven);
-    pool_run(pool, judge_head, m);
+    pool_run(pool, mark_uneven_rows, m);
     for (size_t i = 0; i < words; i++)
         n += (size_t)__builtin_popcount(m->uneven[i]);
     if (n > (size_t)m->head.rows / MANY_UNEVEN) {

@@ -38,8 +38,8 @@ struct engine_model {
     int embedding_file; /* where its rows are read from when the mapping should stay untouched; -1: the mapping */
     int64_t embedding_offset; /* of its first row in that file */
     struct matrix head;       /* the same tensor where the file has no output.weight */
-    uint16_t *uneven; /* bit r % 16 of uneven[r / 16]: row r of the head is no row for multiply_top to judge; NULL: no
-                         head for it */
+    uint16_t *uneven; /* rows of the head that multiply_top cannot judge, as in matmul_top.always; NULL: it cannot be
+                         used on the head at all */
     float *output_norm;   /* n_embd */
     struct layer *layers; /* info.n_layers */
     float norm_epsilon;

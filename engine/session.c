@@ -211,9 +211,11 @@ static enum engine_status evaluate(engine_session *s, float *rows, const struct 
         s->draft.n = s->draft.used = 0;
         s->high = s->high > s->n_evaluated + n ? s->high : s->n_evaluated + n;
         s->best_only = false;
-        if (last && !rows && how ? !run_for_draw(s, how, n)
-                                 : !forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n,
-                                                (int)s->n_evaluated, out, rows ? (int)n : last, NULL, &s->cancel))
+        bool done = last && !rows && how
+                        ? run_for_draw(s, how, n)
+                        : forward_run(s->forward, s->tokens.ids + s->n_evaluated, (int)n, (int)s->n_evaluated, out,
+                                      rows ? (int)n : last, NULL, &s->cancel);
+        if (!done)
             return ENGINE_CANCELLED;
         s->n_evaluated += n;
         if (progress)

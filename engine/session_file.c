@@ -1,7 +1,7 @@
 /*
  * session_file.c - a session's context and KV cache on disk.
  *
- * struct head, then the token ids (int32), then of every layer and head the K tiles and the V tiles that hold
+ * struct head, then the token ids (int32), then the cache as it lies in memory (kv.h), up to the last tile that holds
  * something, then the checksum of all before it (uint64). Numbers are those of this machine: a file is refused where
  * they read differently. Nothing is allocated from what a file says: its head must be the very one this session would
  * write for that many tokens.

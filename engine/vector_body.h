@@ -264,8 +264,8 @@ INLINE vf load_tile(const void *tile, size_t i, bool wide)
     return wide ? v_load((const float *)tile + i) : v_from_half((const uint16_t *)tile + i);
 }
 
-/* Of fetching a tile of half floats into the cache while another is worked on, the step of that work's number. Its
- * steps are WIDTH positions times one element, or the other way round, so that all of them fetch the tile. */
+/* Fetches into the cache what falls to one step of the work on another tile, so that all its steps fetch the whole
+ * tile of half floats: a step is WIDTH positions of one element, or one position of WIDTH elements. */
 INLINE void fetch_step(const void *tile, int head_dim, size_t step)
 {
     const size_t bytes = 2 * WIDTH > 64 ? 2 * WIDTH : 64, at = step * bytes;

@@ -185,8 +185,7 @@ class Writing(UiTest):
         self.assertEqual(t.events().count("SEND"), 1)
         t = self.queued("100")
         t.send("\x0e")
-        t.wait("new conversation")
-        self.assertNotIn("then your message", t.text())
+        t.wait(lambda s: "new conversation" in s and "then your message" not in s)
         self.assertEqual(t.lines()[22], "> silence")
 
     def test_alt_enter_and_ctrl_j_begin_a_new_line(self):

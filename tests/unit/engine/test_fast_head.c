@@ -216,6 +216,9 @@ static void an_attention_window_and_drafts_go_with_it(void **unused)
         for (int i = 0; i < 300; i++)
             if (same_token(p, &ways[i / 60]) == ENGINE_END)
                 break;
+        struct engine_stats stats = engine_session_stats(p.fast);
+        assert_int_equal(stats.accepted_tokens > 0, window == 0);
+        assert_int_equal(stats.fast_tokens > 0, model_splits_head(m));
         close_pair(p);
     }
     engine_model_close(m);
