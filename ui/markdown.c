@@ -397,6 +397,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *ctx)
     (void)detail;
     p->style &= ~span_style(type);
     if (type == MD_SPAN_DEL) {
+        p->struck = false; /* it may have held no text: a picture without words */
         if (p->tildes & 1)
             add(p, "~", 1, p->style);
         p->tildes >>= 1;

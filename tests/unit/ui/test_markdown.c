@@ -57,6 +57,7 @@ static void a_single_tilde_is_text(void **state)
     expect("5~7 days, 8~9 km", 60, "5~7 days, 8~9 km\n");
     expect("需要3~5分钟，约~100~元", 60, "需要3~5分钟，约~100~元\n");
     expect("~**a** `b`~ **~c~** ~", 60, "~a b~ ~c~ ~\n");
+    expect("~![](a)~ b", 60, " (a) b\n"); /* nothing in it to be struck through */
     struct lines l = laid_out("~~a ~b~ c~~ 1~2~ ~~`d`~~ **~~e~~**", 80);
     assert_lines(&l, "a ~b~ c 1~2~ d e\n");
     assert_int_equal(style_of(&l, "a "), STYLE_STRIKE);
