@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "conversation.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,7 +16,7 @@
 static void print_line(const struct store_conversation *c)
 {
     time_t seconds = (time_t)(c->updated_ms / 1000);
-    struct tm local;
+    struct tm local = {0}; /* stays so for a time out of its reach */
     char when[32];
     localtime_r(&seconds, &local);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M", &local);
@@ -43,15 +44,11 @@ static int print_all(struct store *store)
 int list_run(const struct settings *settings)
 {
     char err[512];
-    int status = 0;
     char *db = settings_database(settings);
-    struct store *store = access(db, F_OK) == 0 ? store_open(db, NULL, NULL, err, sizeof err) : NULL;
-    if (store) {
-        status = print_all(store);
-        store_close(store, err, sizeof err);
-    } else if (access(db, F_OK) == 0) {
-        status = command_fail(1, "%s", err);
-    }
+    bool none = access(db, F_OK) != 0 && errno == ENOENT; /* opening it would make one */
+    struct store *store = none ? NULL : store_open(db, NULL, NULL, err, sizeof err);
+    int status = store ? print_all(store) : none ? 0 : command_fail(1, "%s", err);
+    store_close(store, err, sizeof err);
     free(db);
     return status;
 }

@@ -161,7 +161,7 @@ void ui_emit_open(struct ui *ui, const struct conversation *c);
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
 void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ui_flash_end(struct ui *ui);
-bool ui_answering(const struct ui *ui); /* an answer or a summary is under way */
+bool ui_answering(const struct ui *ui); /* an answer is awaited or being written */
 bool ui_animated(const struct ui *ui);
 int64_t ui_wall_ms(void);
 

@@ -249,6 +249,7 @@ class Keeping(OneShot):
     def test_list_of_what_is_no_database_fails(self):
         (self.home / "text.db").write_text("not a database, but a text that is long enough to look like one" * 20)
         self.one_line(self.run_("--list", "--db", "text.db"), 1, "text.db")
+        self.one_line(self.run_("--list", "--db", "text.db/chinwag.db"), 1, "text.db")
 
     def test_resuming_what_is_not_there(self):
         self.one_line(self.ask("-p", "Hello", "--resume"), 1, "no conversation")
