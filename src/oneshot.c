@@ -248,6 +248,8 @@ static void finish(struct oneshot *o, const struct worker_event *event)
         fail(o, event->text ? event->text : "the answer failed");
     else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_LENGTH)
         fail(o, "the model was still thinking when it was cut off: there is no answer (-n, -c set its room)");
+    else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_COMPLETE)
+        fail(o, "the model ended within its thought: there is no answer (--thinking off does without)");
     o->done = true;
 }
 

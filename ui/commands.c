@@ -79,7 +79,10 @@ bool command_line(struct ui *ui, const char *text)
         else
             command_do(ui, action, argument);
         return true;
-    default: flash_nearest(ui, text); return false;
+    default:
+        ui->queued = QUEUED_NOT; /* what waited was another text */
+        flash_nearest(ui, text);
+        return false;
     }
 }
 

@@ -380,7 +380,7 @@ static void draw_status(struct ui *ui, const struct frame *f)
 /* The rule above the draft says what is going on. */
 static void draw_rule(const struct ui *ui, const struct frame *f)
 {
-    char words[64], line[96];
+    char words[64], line[128];
     int y = f->rows - 2 - f->draft_rows;
     screen_fill(y, 0, f->columns, "─", STYLE_DIM);
     status_activity(&ui->status, ui->awaiting, words, sizeof words);

@@ -151,7 +151,7 @@ void status_layout(const struct ui_status *s, int width, struct lines *out)
 static struct tm local(int64_t ms)
 {
     time_t t = (time_t)(ms / 1000);
-    struct tm tm;
+    struct tm tm = {0}; /* stays so for a year beyond its range */
     localtime_r(&t, &tm);
     return tm;
 }

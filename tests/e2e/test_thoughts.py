@@ -251,6 +251,11 @@ class InLines(Thoughts):
         self.assertEqual((r.returncode, r.stdout), (1, ""))
         self.assertRegex(r.stderr, r"\Achinwag: the model was still thinking[^\n]*\n\Z")
 
+    def test_a_thought_without_an_end_is_a_failure(self):
+        r = self.one_shot(self.model(ENDLESS))
+        self.assertEqual((r.returncode, r.stdout), (1, ""))
+        self.assertRegex(r.stderr, r"\Achinwag: the model ended within its thought[^\n]*\n\Z")
+
     def test_a_terminal_is_told_that_it_thinks(self):
         t = self.open("-m", self.model(FOUR), "-t", "1", "--temp", "0", "-p", "2+2", columns=80, lines=24)
         self.assertEqual(t.end(), 0)
