@@ -183,13 +183,20 @@ void command_say_range(struct ui *ui, size_t setting)
     ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
 }
 
-/* False and a word about it where it is none of the setting's choices. */
-static bool check_choice(struct ui *ui, const struct setting *s, const char *text)
+/* Blanks may follow it: they cannot be seen. */
+static bool is_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    return !strncmp(text, word, n) && !text[n + strspn(text + n, " \n")];
+}
+
+/* The one of the setting's choices that was typed; NULL and a word about it where it is none. */
+static const char *choice_typed(struct ui *ui, const struct setting *s, const char *text)
 {
     struct buf all = {0};
-    bool found = false;
+    const char *found = NULL;
     for (size_t i = 0; s->choices[i]; i++) {
-        found = found || !strcmp(s->choices[i], text);
+        found = is_word(text, s->choices[i]) ? s->choices[i] : found;
         buf_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
     }
     if (!found)
@@ -201,7 +208,7 @@ static bool check_choice(struct ui *ui, const struct setting *s, const char *tex
 static void set_text(struct ui *ui, size_t setting, const char *text)
 {
     const struct setting *s = &ui->settings.v[setting];
-    if (s->choices && !check_choice(ui, s, text))
+    if (s->choices && !(text = choice_typed(ui, s, text)))
         return;
     command_set_text(ui, setting, text);
     ui_flash_format(ui, "%s is %s", s->name, s->choices ? text : *text || !s->blank ? "set" : s->blank);
@@ -227,7 +234,7 @@ static void do_set(struct ui *ui, const char *argument)
         buf_free(&name);
         return;
     }
-    if (!strcmp(value, "default")) {
+    if (is_word(value, "default")) {
         command_reset(ui, (size_t)i);
         return;
     }

@@ -446,7 +446,8 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
     else if (c->filter.n)
         draw_row(first++, x, width, c->filter.s, "filter", STYLE_UNDERLINE);
     int room = (y + height - 2 - first) / step;
-    room = room > 0 ? room : 1;
+    bool hints = room > 0;
+    room = hints ? room : 1;
     if (c->selected < c->top)
         c->top = c->selected;
     if (c->selected >= c->top + (size_t)room)
@@ -456,9 +457,11 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
                           caret_x);
     if (!n)
         draw_hint(first, x, width, !c->known ? "…" : c->found || c->filter.n ? "nothing found" : "nothing saved yet");
+    free(visible);
+    if (!hints)
+        return;
     draw_hint(y + height - 2, x, width, "Enter open  / filter  n new");
     draw_hint(y + height - 1, x, width, "r rename  d delete  Esc close");
-    free(visible);
 }
 
 static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *caret_y, int *caret_x)
@@ -497,10 +500,10 @@ static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *
 static void draw_settings(struct ui *ui, int y, int x, int height, int width, int *caret_y, int *caret_x)
 {
     struct settings *s = &ui->settings;
-    int room = height - 4;
-    size_t top = room > 0 && s->selected >= (size_t)room ? s->selected - (size_t)room + 1 : 0;
+    int room = height > 4 ? height - 4 : 1;
+    size_t top = s->selected >= (size_t)room ? s->selected - (size_t)room + 1 : 0;
     draw_row(y, x, width, "Settings", "", STYLE_BOLD);
-    for (size_t i = top; i < s->n && (int)(i - top) < (room > 0 ? room : 1); i++)
+    for (size_t i = top; i < s->n && (int)(i - top) < room; i++)
         draw_setting(ui, i, y + 1 + (int)(i - top), x, width, caret_y, caret_x);
     if (s->selected >= s->n || height < 4)
         return;

@@ -162,7 +162,7 @@ class OnTheScreen(Thoughts):
         self.wait_answered(t)
         self.ask(t, "/set thinking never")
         t.wait("thinking takes one of: off, on")
-        self.ask(t, "/set thinking off")
+        self.ask(t, "/set thinking  off ")
         t.wait("thinking is off")
         self.ask(t, "3+3")
         self.wait_answered(t, 2)

@@ -620,7 +620,7 @@ class Panels(UiTest):
         t.keys("d")
         t.wait_event("RESET 0 0.00 temperature|")
         t.keys("\x1b")
-        t.keys("/set top-p default\r")
+        t.keys("/set top-p default \r")
         t.wait_event("RESET 0 0.00 top-p|")
 
     def test_beside_the_transcript_where_there_is_room(self):
@@ -633,6 +633,20 @@ class Panels(UiTest):
         self.assertIn(">  typed", t.text())
         t.keys("\x1b")
         self.assertNotIn("Conversations", t.text())
+
+    def test_in_the_smallest_terminal_the_selected_row_is_seen(self):
+        t = self.start(24, 6)
+        t.keys("\x0f")
+        t.wait_event("LIST")
+        t.wait("Half-marathon plan")
+        t.keys("\x1b[B")
+        self.assertIn("怎么做红烧肉", t.text())
+        t.keys("d")
+        self.assertIn("delete? y/n", t.text())
+        t.keys("n")
+        t.keys("\x1b")
+        t.keys("\x14\x1b[B\x1b[B")
+        self.assertIn("top-k", t.text())
 
 
 class Sizes(UiTest):
