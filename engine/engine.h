@@ -216,7 +216,7 @@ void engine_session_set_lookup(engine_session *session, bool lookup);
 
 /* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where
  * the model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only
- * the time differs. The chance that one of those few is left out too is below 1e-11 for each (matmul.h,
+ * the time differs. The chance that one of those few is left out too is below 1e-9 for each (matmul.h,
  * multiply_top). */
 void engine_session_set_fast_head(engine_session *session, bool fast_head);
 

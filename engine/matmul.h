@@ -70,9 +70,9 @@ struct matmul_kernels {
                      void *scratch);
     /* One quantized token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply
      * where row r is marked in top->always or may be among the top->k largest of those that are not; else it is
-     * -INFINITY. "May be" is 7 standard deviations of what the low nibbles can add: 2.6e-12 a row is the chance to
-     * lose one that belongs there. row0 and scratch are as for multiply. Several threads may do their rows at once,
-     * with one top. NULL in a set without planes. */
+     * -INFINITY. "May be" is 7 standard deviations of what the low nibbles can add: the chance to lose a row that
+     * belongs there is about 1e-10 (matmul_planes.h). row0 and scratch are as for multiply. Several threads may do
+     * their rows at once, with one top. NULL in a set without planes. */
     void (*multiply_top)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
                          struct matmul_top *top, void *scratch);
 };

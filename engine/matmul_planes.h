@@ -12,6 +12,11 @@
  * q, what is then missing of a row's sum has mean 0 and variance 21.25 * sum of (scale * d * q)^2. Rows that by 7
  * standard deviations may be among the k largest are completed with their low nibbles, one strip later, when these
  * have come from memory. The smallest of the k largest complete ones so far is the bound for the rows to come.
+ *
+ * One code of a block is not spread: the largest is 255 or 1, because Q8_0 scales it to 127 or -127. Where these
+ * weights have the signs of q, as in rows of large sums, what is missing has a mean above 0. Measured on SmolLM2-135M
+ * with English, C and a licence, 58,000 of the 40 largest logits: mean 0.3 to 1.4 standard deviations, spread 0.7 to
+ * 1.0 of them, none above 4.4. With a normal tail at most 3e-11 of them are beyond 7, of the largest alone 1.4e-10.
  */
 #ifndef MATMUL_PLANES_H
 #define MATMUL_PLANES_H
