@@ -312,11 +312,12 @@ static void set_title(struct ui *ui, const char *title)
 
 void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
 {
+    if (id != ui->conversation)
+        ui->queued = QUEUED_NOT; /* it was meant for another one */
     ui->conversation = id;
     set_title(ui, title);
     transcript_clear(&ui->transcript);
     ui->awaiting = false;
-    ui->queued = QUEUED_NOT; /* it was meant for another one */
     if (ui->plain)
         plain_show(ui);
 }
