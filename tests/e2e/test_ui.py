@@ -163,6 +163,14 @@ class Writing(UiTest):
         t.wait_event("SEND 0 0.00 silence|")
         self.assertEqual([e for e in re.findall("^[A-Z]+", t.events(), re.M) if e != "DRAFT"], ["SEND", "STOP", "SEND"])
 
+    def test_esc_twice_at_once_keeps_the_message(self):
+        t = self.queued("100")
+        t.send("\x1b\x1b")
+        t.wait("stopped")
+        t.settle()
+        self.assertEqual(t.lines()[22], "> silence")
+        self.assertEqual(re.findall("^(?:SEND|STOP)", t.events(), re.M), ["SEND", "STOP"])
+
     def test_editing_takes_it_back(self):
         t = self.queued("100")
         t.send("!")
