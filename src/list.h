@@ -1,7 +1,8 @@
 /*
  * list.h - `chinwag --list`: the saved conversations on standard output, the most recently updated first.
  *
- * A line for each: the id that --resume takes, the day and time of its last message, its title, two spaces between.
+ * A line for each: the id that --resume takes, the day and time it was last updated, its title, two spaces
+ * between.
  */
 #ifndef LIST_H
 #define LIST_H

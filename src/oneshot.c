@@ -34,7 +34,7 @@ struct oneshot {
     bool terminal;         /* standard output is one */
     bool gone;             /* ... nobody reads it any more */
     bool printed, newline; /* it has got something; that ends with a newline */
-    bool thinking;         /* standard error has got something of a thought, and no end of it */
+    bool thinking;         /* a thought has begun, its end was not seen yet */
     bool interrupted, done;
     int status;
 };
