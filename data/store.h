@@ -113,7 +113,7 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
 /* Carries out what is queued, then closes. False if writes were still failing; what they said is in err. */
 bool store_close(struct store *s, char *err, size_t cap);
 
-/* ---- writes: insert or update by id; what a message belongs to, its role and time are fixed by its first put ---- */
+/* ---- writes: insert or update by id; what a message belongs to, its role and time are fixed by its first put -- */
 void store_put_conversation(struct store *s, const struct store_conversation *c);
 void store_put_message(struct store *s, const struct store_message *m); /* a queued older state of it is replaced */
 void store_put_summary(struct store *s, const struct store_summary *summary);
