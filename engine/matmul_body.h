@@ -15,6 +15,7 @@
  *     TILES(X, ...)               X(tokens, ...) for each width of its tile kernels: 1, then ascending, at most 16
  *     STREAMS(X, ...)             the same for the first of them, those that also multiply from the packed stream
  *     MAX_STREAMED                tokens up to which that is faster than to unpack, in tiles of those widths
+ *     HAS_TOP                     0 leaves multiply_top out; 1 where it is not defined
  *     RUN_4 RUN_5 RUN_6 RUN_8     how many steps of codes of so many bits a `partial` can add without overflow
  *     partial                     sums on their way
  *     begin_partial(ints), add_dot(partial, words w, words x, int bits), end_partial(ints, partial)
@@ -34,6 +35,10 @@
 #include "matmul_floats.h"
 #include "matmul_layout.h"
 #include "matmul_records.h"
+
+#ifndef HAS_TOP
+#define HAS_TOP 1
+#endif
 
 /* Bytes of the packed stream to ask for ahead of use: enough to cover the latency of memory. */
 #define PREFETCH_AHEAD 1536
@@ -458,7 +463,7 @@ static void multiply(const struct matrix *w, const struct activations *a, int ro
 #define MATMUL_SET(set_name)                                                                                         \
     {                                                                                                                \
         .name = set_name, .row_align = MATMUL_ROWS, .packed_bytes = matmul_packed_bytes, .pack = matmul_pack,        \
-        .quantize = quantize, .multiply = multiply, .multiply_top = multiply_top,                                    \
+        .quantize = quantize, .multiply = multiply, .multiply_top = HAS_TOP ? multiply_top : NULL,                   \
     }
 
 #endif
