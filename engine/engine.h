@@ -215,9 +215,9 @@ void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from th
 void engine_session_set_lookup(engine_session *session, bool lookup);
 
 /* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where
- * the model's output head is Q8_0 and repacked. On by default. What is sampled is bit for bit the same without; only
- * the time differs. The chance that one of those few is left out too is below 1e-9 for each (matmul.h,
- * multiply_top). */
+ * the model's output head is Q8_0 and repacked, by kernels that can (AVX2, ARM). On by default. What is sampled is
+ * bit for bit the same without; only the time differs. The chance that one of those few is left out too is below 1e-9
+ * for each (matmul.h, multiply_top). */
 void engine_session_set_fast_head(engine_session *session, bool fast_head);
 
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and

@@ -163,9 +163,9 @@ static void print_result(const struct engine_model_info *info, const struct benc
         printf("  prefill %7.1f tok/s (%d tokens)\n  decode  %7.1f tok/s (%d tokens)\n", r->pp_tps, b->n_prompt,
                r->tg_tps, b->n_generate);
         if (b->fast_head && r->exact_share <= 0)
-            printf(
-                "  sampled %7.1f tok/s (there is no fast head where the output head is not Q8_0, or not repacked)\n",
-                r->sampled_tps[0]);
+            printf("  sampled %7.1f tok/s (no fast head: the output head is not Q8_0, not repacked, or the kernels "
+                   "have none)\n",
+                   r->sampled_tps[0]);
         else if (b->fast_head)
             printf("  sampled %7.1f tok/s, %7.1f with the fast head (%.2f %% of its rows computed exactly)\n",
                    r->sampled_tps[0], r->sampled_tps[1], 100 * r->exact_share);
