@@ -53,8 +53,8 @@ static void start(struct app *app, struct conversation *c)
 
     struct conversation_job job;
     conversation_job_make(&job, c, answer->id);
-    job.job.max_tokens = app->answer_max = (int)settings_number(app->settings, SET_MAX_TOKENS);
-    job.job.skips_thought = !settings_number(app->settings, SET_THINKING);
+    settings_shape_job(app->settings, &job.job);
+    app->answer_max = job.job.max_tokens;
     worker_generate(app->worker, &job.job);
     conversation_job_free(&job);
     app->activity = UI_THINKING;
@@ -149,8 +149,7 @@ void app_prepare(struct app *app)
         return;
     struct conversation_job job;
     conversation_job_guess(&job, c, app->draft ? app->draft : "");
-    job.job.max_tokens = (int)settings_number(app->settings, SET_MAX_TOKENS);
-    job.job.skips_thought = !settings_number(app->settings, SET_THINKING);
+    settings_shape_job(app->settings, &job.job);
     worker_prepare(app->worker, &job.job, app->draft_rests);
     conversation_job_free(&job);
 }

@@ -231,8 +231,7 @@ static void generate(struct oneshot *o)
 {
     struct conversation_job job;
     conversation_job_make(&job, o->conversation, o->answer);
-    job.job.max_tokens = (int)settings_number(o->settings, SET_MAX_TOKENS);
-    job.job.skips_thought = !settings_number(o->settings, SET_THINKING);
+    settings_shape_job(o->settings, &job.job);
     worker_generate(o->worker, &job.job);
     conversation_job_free(&job);
 }

@@ -304,3 +304,9 @@ struct worker_options settings_worker_options(const struct settings *s, const ch
                                    .attn_window = (int)settings_number(s, SET_ATTN_WINDOW),
                                    .seed = (uint64_t)settings_number(s, SET_SEED)};
 }
+
+void settings_shape_job(const struct settings *s, struct worker_job *job)
+{
+    job->max_tokens = (int)settings_number(s, SET_MAX_TOKENS);
+    job->skips_thought = !settings_number(s, SET_THINKING);
+}

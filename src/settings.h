@@ -101,5 +101,7 @@ char *settings_database(const struct settings *s); /* the path of the store's fi
 
 /* How the worker is to be opened; model_path is not copied. */
 struct worker_options settings_worker_options(const struct settings *s, const char *model_path);
+/* What of an answer's job is set: its length, and whether the model thinks first. */
+void settings_shape_job(const struct settings *s, struct worker_job *job);
 
 #endif

@@ -38,6 +38,11 @@ class Thoughts(ProgramCase):
     def ask(self, t, question="2+2"):
         super().ask(t, question)
 
+    def search(self, t, text, shown):
+        t.type(f"/search {text}")
+        t.key("enter")
+        t.wait(shown)
+
     def wait_answered(self, t, n=1):
         t.wait(lambda s: s.count("It is four.") == n and "▌" not in s)
         self.wait_rows("SELECT count(*) FROM message WHERE role = 2 AND state = 0", [(n,)])
@@ -96,21 +101,15 @@ class OnTheScreen(Thoughts):
         t.read(0.2)
         t.key("esc")
         t.wait(lambda s: "知道" not in s)
-        t.type("/search 知道")
-        t.key("enter")
-        t.wait("chinwag, now")
+        self.search(t, "知道", "chinwag, now")
         self.assertNotIn("<think>", t.text())
         t.key("esc")
         t.wait(lambda s: "Found" not in s)
-        t.type("/search four")
-        t.key("enter")
-        t.wait("It is **four**")
+        self.search(t, "four", "It is **four**")
         self.assertNotIn("</think>", t.text())
         t.key("esc")
         t.wait(lambda s: "Found" not in s)
-        t.type("/search 知道")
-        t.key("enter")
-        t.wait("chinwag, now")
+        self.search(t, "知道", "chinwag, now")
         t.key("enter")
         t.wait("│ 二加二，大家都知道")
 
