@@ -93,14 +93,17 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def wait(self, what, seconds=60):
-        """Waits until what (a text, or a function of the screen's text) is there; returns the seconds it took."""
+        """Waits until what (a text, or a function of the screen's text) is there, and for what is left of the frame
+        that brought it: the terminal hands a frame on in pieces. Returns the seconds until it was there."""
         test = what if callable(what) else lambda text: what in text
         start = time.monotonic()
         while not test(self.text()):
             open_ = self.read(0.01)
             if time.monotonic() - start > seconds or (not open_ and not test(self.text())):
                 raise AssertionError(f"{what} did not come within {seconds} s; the screen:\n{self.text()}")
-        return time.monotonic() - start
+        took = time.monotonic() - start
+        self.read(0.02)
+        return took
 
     def send(self, text):
         os.write(self.fd, text if isinstance(text, bytes) else text.encode())

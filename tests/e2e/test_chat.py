@@ -45,7 +45,7 @@ class Chat(ProgramCase):
 
         # Esc stops it, at once.
         t.key("esc")
-        took = t.wait("stopped", 5)
+        took = t.wait(lambda s: "stopped" in s and "writing" not in s, 5)
         print(f"figure: the screen says 'stopped' {took * 1000:.0f} ms after Esc")
         text = t.text()
         t.read(0.5)
