@@ -4,7 +4,6 @@
 #include <immintrin.h>
 
 #define VECTORS 1
-#define HAS_TOP 0 /* multiply_top has not run on such a CPU yet: with 1, test_matmul_top tries it */
 #define SIGNED_CODES 1
 #include "matmul_x86.h"
 

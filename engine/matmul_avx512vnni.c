@@ -4,7 +4,6 @@
 #include <immintrin.h>
 
 #define VECTORS 1
-#define HAS_TOP 0 /* multiply_top has not run on such a CPU yet: with 1, test_matmul_top tries it */
 #define TILES(X, ...)                                                                                                \
     X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__) X(12, __VA_ARGS__)
 #define STREAMS TILES
