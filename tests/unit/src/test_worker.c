@@ -350,6 +350,22 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Runs the job until this event. An answer at a high temperature may end before its first piece: it is asked again. */
+static void generate_until(struct worker *w, const struct worker_job *job, enum worker_event_type type)
+{
+    worker_generate(w, job);
+    for (;;) {
+        struct worker_event *e = worker_wait(w, WAIT_MS);
+        assert_non_null(e);
+        enum worker_event_type came = e->type;
+        worker_event_free(e);
+        if (came == type)
+            return;
+        if (came == WORKER_DONE)
+            worker_generate(w, job);
+    }
+}
+
 static void stop_timed(const char *path, bool prefill, int n_ctx)
 {
     struct worker *w = open_worker(path, n_ctx);
@@ -364,12 +380,10 @@ static void stop_timed(const char *path, bool prefill, int n_ctx)
         int64_t question = chat_add(c, ENGINE_USER, prefill ? text : "Tell me a long story.");
         text[i] = 'x'; /* or the cache would hold it */
         struct worker_job job = chat_job(c, question + 1);
-        worker_generate(w, &job);
-        struct worker_event *e = wait_for(w, prefill ? WORKER_STARTED : WORKER_PIECE);
-        worker_event_free(e);
+        generate_until(w, &job, prefill ? WORKER_STARTED : WORKER_PIECE);
         double start = clock_ms();
         worker_stop(w);
-        e = wait_for(w, WORKER_DONE);
+        struct worker_event *e = wait_for(w, WORKER_DONE);
         took[i] = clock_ms() - start;
         if (e->end == WORKER_END_STOPPED && prefill)
             assert_int_equal(e->stats.generated_tokens, 0);
