@@ -134,7 +134,7 @@ bool engine_render_chat(const engine_model *model, const struct engine_message *
 const char *engine_answer_start(const engine_model *model);
 
 /* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
- * enable_thinking=false). Nothing where the template knows no such thing. */
+ * enable_thinking=false). Nothing where the template has no such switch, or begins the thought itself. */
 void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt);
 
 /* The thought an answer begins with, where the model is one that reasons (Qwen3, DeepSeek-R1): <think>, what it
@@ -214,10 +214,10 @@ void engine_session_seed(engine_session *session, uint64_t seed); /* 0 = from th
  * What is sampled is bit for bit the same without; only the time differs. */
 void engine_session_set_lookup(engine_session *session, bool lookup);
 
-/* Where a few of the largest logits decide what is sampled (top_k, or greedy), the others are left out; only where
- * the model's output head is Q8_0 and repacked, by kernels that can (AVX2, ARM). On by default. What is sampled is
- * bit for bit the same without; only the time differs. The chance that one of those few is left out too is below 1e-9
- * for each (matmul.h, multiply_top). */
+/* Fast head: where a few of the largest logits decide what is sampled (top_k, or greedy), rows of the output head that
+ * cannot be among them are not computed. On by default; without effect unless the head is Q8_0 and repacked, and the
+ * kernel set has multiply_top (matmul.h). What is sampled is bit for bit the same as without, unless a row that
+ * belongs to the largest is taken for one that cannot: the chance is below 1e-9 for each of them. */
 void engine_session_set_fast_head(engine_session *session, bool fast_head);
 
 /* The next token of the context: evaluates the one sampled before, samples, appends. The id is set for ENGINE_OK and

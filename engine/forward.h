@@ -32,8 +32,9 @@ struct kv *forward_kv(struct forward *f);
 bool forward_run(struct forward *f, const int32_t *ids, int n, int position, float *logits, int n_logits,
                  struct matmul_top *top, const atomic_bool *cancel);
 
-/* logits receives all n_vocab of the last token of the last run that had `top` and was not cancelled, whatever was run
- * since: bit for bit what that run gives without. False as soon as *cancel is seen set. */
+/* logits receives all n_vocab of the last token of the last run that had `top`, whatever was run without since: bit for
+ * bit what that run gives without. Undefined if that run was cancelled. False as soon as *cancel is seen set: logits
+ * are then undefined. */
 bool forward_complete(struct forward *f, float *logits, const atomic_bool *cancel);
 
 #endif

@@ -45,11 +45,22 @@ struct activations {
 bool activations_alloc(struct activations *a, int max_n, int max_cols); /* false: out of memory */
 void activations_free(struct activations *a);
 
+/* A set of rows: row r is in it where bit r % 16 of set[r / 16] is. */
+static inline size_t matmul_row_set_words(int rows)
+{
+    return ((size_t)rows + 15) / 16;
+}
+
+static inline void matmul_row_set_add(uint16_t *set, int row)
+{
+    set[row / 16] |= (uint16_t)(1u << row % 16);
+}
+
 /* What multiply_top is to find: the k largest products of a token, shared by the threads that multiply. */
 struct matmul_top {
     int k;                  /* 1..MATMUL_MAX_TOP */
-    const uint16_t *always; /* row r is known exactly in any case where bit r % 16 of always[r / 16] is set */
-    _Atomic float bound;    /* k rows without that bit are at least so large; -INFINITY at the start */
+    const uint16_t *always; /* a set of rows that are computed exactly in any case */
+    _Atomic float bound;    /* k of the other rows are at least so large; -INFINITY at the start */
     atomic_int exact;       /* rows that were computed exactly; 0 at the start */
 };
 #define MATMUL_MAX_TOP 1024
@@ -69,10 +80,10 @@ struct matmul_kernels {
     void (*multiply)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y, size_t stride,
                      void *scratch);
     /* One quantized token times a matrix packed in planes: y[r] for r in [row0, row1) is bit for bit that of multiply
-     * where row r is marked in top->always or may be among the top->k largest of those that are not; else it is
+     * where row r is in top->always or may be among the top->k largest of those that are not; else it is
      * -INFINITY. "May be" is 7 standard deviations of what the low nibbles can add: the chance to lose a row that
      * belongs there is about 1e-10 (matmul_planes.h). row0 and scratch are as for multiply. Several threads may do
-     * their rows at once, with one top. NULL in a set without planes. */
+     * their rows at once, with one top. NULL in sets without it (scalar, avxvnni): no matrix is then packed in planes. */
     void (*multiply_top)(const struct matrix *w, const struct activations *a, int row0, int row1, float *y,
                          struct matmul_top *top, void *scratch);
 };

@@ -499,18 +499,18 @@ void model_embedding(const struct engine_model *m, int32_t id, float *out, void 
 static void mark_uneven_rows(void *ctx, int member, int members)
 {
     struct engine_model *m = ctx;
-    int words = (m->head.rows + 15) / 16;
+    int words = (int)matmul_row_set_words(m->head.rows);
     int first = (int)((int64_t)words * member / members), last = (int)((int64_t)words * (member + 1) / members);
     for (int r = 16 * first; r < 16 * last && r < m->head.rows; r++)
         if (!matmul_row_is_even(&m->head, r))
-            m->uneven[r / 16] |= (uint16_t)(1u << r % 16);
+            matmul_row_set_add(m->uneven, r);
 }
 
 #define MANY_UNEVEN 64 /* one row in so many: beyond, multiply_top is not used */
 
 static void find_uneven_rows(struct engine_model *m, struct pool *pool)
 {
-    size_t words = ((size_t)m->head.rows + 15) / 16, n = 0;
+    size_t words = matmul_row_set_words(m->head.rows), n = 0;
     m->uneven = xcalloc(words, sizeof *m->uneven);
     pool_run(pool, mark_uneven_rows, m);
     for (size_t i = 0; i < words; i++)

@@ -128,7 +128,7 @@ void engine_session_set_fast_head(engine_session *s, bool fast_head)
 {
     s->fast_head = fast_head && model_splits_head(s->model);
     if (s->fast_head && !s->always) {
-        size_t words = ((size_t)s->model->info.n_vocab + 15) / 16;
+        size_t words = matmul_row_set_words(s->model->info.n_vocab);
         s->always = xcalloc(words, sizeof *s->always);
         memcpy(s->always, s->model->uneven, words * sizeof *s->always);
     }
@@ -185,13 +185,15 @@ static bool run_for_draw(engine_session *s, const struct engine_sampling *how, s
     bool few = k <= MATMUL_MAX_TOP && k + (int)n_penalized <= n_vocab / MANY_ROWS;
     s->best_only = s->fast_head && few;
     for (size_t i = 0; s->best_only && i < n_penalized; i++)
-        s->always[penalized[i] / 16] |= (uint16_t)(1u << penalized[i] % 16);
+        matmul_row_set_add(s->always, penalized[i]);
     bool done = forward_run(s->forward, s->tokens.ids + s->tokens.n - n, (int)n, (int)(s->tokens.n - n), s->logits, 1,
                             s->best_only ? &top : NULL, &s->cancel);
     for (size_t i = 0; s->best_only && i < n_penalized; i++)
         s->always[penalized[i] / 16] = s->model->uneven[penalized[i] / 16];
-    s->stats.fast_tokens += s->best_only;
-    s->stats.fast_rows += atomic_load(&top.exact);
+    if (done && s->best_only) {
+        s->stats.fast_tokens++;
+        s->stats.fast_rows += atomic_load(&top.exact);
+    }
     return done;
 }
 

@@ -2,6 +2,7 @@
 #include "app_state.h"
 #include "base.h"
 #include "buffer.h"
+#include "excerpt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,33 +248,19 @@ static const char *who_of(const struct store_hit *hit)
     return !hit->message ? NULL : hit->role == STORE_USER ? "you" : "chinwag";
 }
 
-/* The excerpt without the marks of a thought, of which it may hold the end alone; malloc'd. */
-static char *excerpt_of(const struct store_hit *hit)
-{
-    static const char end_mark[] = "</think> ";
-    struct engine_thought t = {0};
-    bool answer = hit->role == STORE_ASSISTANT;
-    if (answer)
-        engine_thought_read(&t, hit->excerpt, strlen(hit->excerpt), true);
-    const char *text = hit->excerpt + t.start, *end = answer ? strstr(text, end_mark) : NULL;
-    struct buffer out = {0};
-    buffer_add(&out, text, end ? (size_t)(end - text) : strlen(text));
-    buffer_puts(&out, end ? end + strlen(end_mark) : "");
-    return buffer_take(&out);
-}
-
 static void found(struct app *app, const struct store_event *event)
 {
     struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
     char **excerpts = mem_new(event->n, sizeof *excerpts);
     for (size_t i = 0; i < event->n; i++) {
-        excerpts[i] = excerpt_of(&event->hits[i]);
-        rows[i] = (struct ui_conversation){.id = event->hits[i].conversation,
-                                           .title = event->hits[i].title,
-                                           .updated_ms = event->hits[i].created_ms,
+        const struct store_hit *hit = &event->hits[i];
+        excerpts[i] = hit->role == STORE_ASSISTANT ? excerpt_of_answer(hit->excerpt) : mem_string(hit->excerpt);
+        rows[i] = (struct ui_conversation){.id = hit->conversation,
+                                           .title = hit->title,
+                                           .updated_ms = hit->created_ms,
                                            .detail = excerpts[i],
-                                           .message = event->hits[i].message,
-                                           .who = who_of(&event->hits[i])};
+                                           .message = hit->message,
+                                           .who = who_of(hit)};
     }
     ui_set_found(app->ui, event->text, rows, event->n);
     for (size_t i = 0; i < event->n; i++)

@@ -53,7 +53,7 @@ static void start(struct app *app, struct conversation *c)
 
     struct conversation_job job;
     conversation_job_make(&job, c, answer->id);
-    settings_shape_job(app->settings, &job.job);
+    settings_fill_job(app->settings, &job.job);
     app->answer_max = job.job.max_tokens;
     worker_generate(app->worker, &job.job);
     conversation_job_free(&job);
@@ -149,7 +149,7 @@ void app_prepare(struct app *app)
         return;
     struct conversation_job job;
     conversation_job_guess(&job, c, app->draft ? app->draft : "");
-    settings_shape_job(app->settings, &job.job);
+    settings_fill_job(app->settings, &job.job);
     worker_prepare(app->worker, &job.job, app->draft_rests);
     conversation_job_free(&job);
 }

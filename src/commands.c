@@ -11,6 +11,8 @@
 #include <unictype.h>
 #include <unistr.h>
 
+#define STORE_MS 20000 /* longest wait for the store's word */
+
 static const struct {
     const char *name;
     command *run;
@@ -122,6 +124,18 @@ long command_number(const char *option, const char *text, long min, long max)
     if (errno || end == text || *end || n < min || n > max)
         exit(command_fail(2, "%s wants a whole number from %ld to %ld, not '%s'", option, min, max, text));
     return n;
+}
+
+struct store_event *command_await(struct store *store, enum store_event_type type, char *err, size_t cap)
+{
+    struct store_event *e;
+    while ((e = store_wait(store, STORE_MS)) && e->type != type && e->type != STORE_ERROR)
+        store_event_free(e);
+    if (e && e->type == type)
+        return e;
+    snprintf(err, cap, "%s", e && e->text ? e->text : "the database does not answer");
+    store_event_free(e);
+    return NULL;
 }
 
 engine_model *command_open_model(const struct engine_model_options *options)

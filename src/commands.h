@@ -8,9 +8,11 @@
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
+#include "../data/store.h"
 #include "../engine/engine.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef int command(int argc, char **argv); /* argv[0] is the command's name */
 
@@ -35,6 +37,10 @@ int command_usage(const char *name);
 
 /* The number an option was given; anything else, or one outside min..max, ends the program with status 2. */
 long command_number(const char *option, const char *text, long min, long max);
+
+/* The store's answer of that type, to be freed with store_event_free; its other events are passed over. NULL and err:
+ * it reported an error, or nothing for longer than it waits for a lock. */
+struct store_event *command_await(struct store *store, enum store_event_type type, char *err, size_t cap);
 
 /* Opens a model, or prints the one line that says why not and returns NULL. */
 engine_model *command_open_model(const struct engine_model_options *options);

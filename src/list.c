@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STORE_MS 20000 /* longest wait for the store: longer than its own for a lock */
-
 static void print_line(const struct store_conversation *c)
 {
     time_t seconds = (time_t)(c->updated_ms / 1000);
@@ -27,18 +25,15 @@ static void print_line(const struct store_conversation *c)
 
 static int print_all(struct store *store)
 {
-    struct store_event *e;
+    char err[512];
     store_list(store);
-    while ((e = store_wait(store, STORE_MS)) && e->type != STORE_LIST && e->type != STORE_ERROR)
-        store_event_free(e);
-    int status = 0;
-    if (!e || e->type == STORE_ERROR)
-        status = command_fail(1, "%s", e && e->text ? e->text : "the database does not answer");
-    else
-        for (size_t i = 0; i < e->n; i++)
-            print_line(&e->conversations[i]);
+    struct store_event *e = command_await(store, STORE_LIST, err, sizeof err);
+    if (!e)
+        return command_fail(1, "%s", err);
+    for (size_t i = 0; i < e->n; i++)
+        print_line(&e->conversations[i]);
     store_event_free(e);
-    return status;
+    return 0;
 }
 
 int list_run(const struct settings *settings)

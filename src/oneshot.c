@@ -19,8 +19,7 @@
 #include <unistd.h>
 #include <unistr.h>
 
-#define STOP_MS 2000   /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
-#define STORE_MS 20000 /* ... for the store's word: longer than its own wait for a lock */
+#define STOP_MS 2000 /* longest wait for an answer's end after Ctrl-C, while a model is still loading */
 
 struct oneshot {
     const struct options *options;
@@ -231,7 +230,7 @@ static void generate(struct oneshot *o)
 {
     struct conversation_job job;
     conversation_job_make(&job, o->conversation, o->answer);
-    settings_shape_job(o->settings, &job.job);
+    settings_fill_job(o->settings, &job.job);
     worker_generate(o->worker, &job.job);
     conversation_job_free(&job);
 }
@@ -248,7 +247,9 @@ static void finish(struct oneshot *o, const struct worker_event *event)
     else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_LENGTH)
         fail(o, "the model was still thinking when it was cut off: there is no answer (-n, -c set its room)");
     else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_COMPLETE)
-        fail(o, "the model ended within its thought: there is no answer (--thinking off does without)");
+        fail(o, settings_number(o->settings, SET_THINKING)
+                    ? "the model ended within its thought: there is no answer (--thinking off may help)"
+                    : "the model ended within its thought: there is no answer");
     o->done = true;
 }
 
@@ -319,23 +320,14 @@ static void answer_it(struct oneshot *o)
 
 /* ---- the conversation ---- */
 
-/* The next event of that type; others are passed over. */
-static struct store_event *await(struct store *store, enum store_event_type type)
-{
-    struct store_event *e;
-    while ((e = store_wait(store, STORE_MS)) && e->type != type && e->type != STORE_ERROR)
-        store_event_free(e);
-    return e;
-}
-
 static struct conversation *resume(struct oneshot *o, char *err, size_t cap)
 {
     store_load(o->store, o->options->resume_id);
-    struct store_event *e = await(o->store, STORE_LOADED);
+    struct store_event *e = command_await(o->store, STORE_LOADED, err, cap);
     struct conversation *c = NULL;
-    if (!e || e->type == STORE_ERROR)
-        snprintf(err, cap, "%s", e && e->text ? e->text : "the database does not answer");
-    else if (e->conversation.id)
+    if (!e)
+        return NULL;
+    if (e->conversation.id)
         c = conversation_from_store(e);
     else if (o->options->resume_id)
         snprintf(err, cap, "there is no conversation %lld", (long long)o->options->resume_id);

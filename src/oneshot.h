@@ -12,7 +12,7 @@
 #include "settings.h"
 
 /* The exit status: 0 (also when the reader of our output has gone, as with `| head`), 1 with one line on stderr (also
- * where the model was cut off before it came to an answer), 2 where there is no question at all, 130 after Ctrl-C. */
+ * where the answer ended before its thought did), 2 where there is no question at all, 130 after Ctrl-C. */
 int oneshot_run(const struct options *options, struct settings *settings);
 
 /* The question: text, a blank line, piped. NULL where there is none. piped is checked: UTF-8 without NUL, else NULL

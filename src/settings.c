@@ -36,7 +36,7 @@ const struct setting settings_table[N_SETTINGS] = {
                                -2, 2, 0.1, 2, 0, NULL, true, false, NULL},
     [SET_MAX_TOKENS] = {"max-tokens", NULL, "N", "longest answer, 0 = the window's end", SETTING_NUMBER, 0, 1048576,
                         64, 0, 0, NULL, true, false, "no limit"},
-    [SET_THINKING] = {"thinking", NULL, "on|off", "off: no thinking before the answer", SETTING_CHOICE,
+    [SET_THINKING] = {"thinking", NULL, "on|off", "off: answer without thinking, if the model can", SETTING_CHOICE,
                       .initial = true, .choices = thinking_choices, .in_panel = true},
     [SET_THREADS] = {"threads", NULL, "N", "0 = one for each core", SETTING_NUMBER, 0, 512, 1, 0, 0, NULL, true,
                      false, "one a core"},
@@ -305,8 +305,8 @@ struct worker_options settings_worker_options(const struct settings *s, const ch
                                    .seed = (uint64_t)settings_number(s, SET_SEED)};
 }
 
-void settings_shape_job(const struct settings *s, struct worker_job *job)
+void settings_fill_job(const struct settings *s, struct worker_job *job)
 {
     job->max_tokens = (int)settings_number(s, SET_MAX_TOKENS);
-    job->skips_thought = !settings_number(s, SET_THINKING);
+    job->skip_thought = !settings_number(s, SET_THINKING);
 }

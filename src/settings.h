@@ -101,7 +101,7 @@ char *settings_database(const struct settings *s); /* the path of the store's fi
 
 /* How the worker is to be opened; model_path is not copied. */
 struct worker_options settings_worker_options(const struct settings *s, const char *model_path);
-/* What of an answer's job is set: its length, and whether the model thinks first. */
-void settings_shape_job(const struct settings *s, struct worker_job *job);
+/* Fills in what settings decide of an answer's job, max_tokens and skip_thought; the rest is left alone. */
+void settings_fill_job(const struct settings *s, struct worker_job *job);
 
 #endif

@@ -46,15 +46,15 @@ struct worker_job {
     const char *summary; /* of all before messages[0], or NULL; a newer one of this worker goes before it */
     const struct worker_message *messages; /* the verbatim tail, oldest first; the last is the person's new one */
     size_t n_messages;
-    int max_tokens;     /* of the answer; 0 = as the window allows */
-    bool skips_thought; /* a model that can leave out thinking first is made to */
+    int max_tokens;    /* of the answer; 0 = as the window allows */
+    bool skip_thought; /* the prompt ends with an empty thought where the template has one: engine_skip_thought */
 };
 void worker_generate(struct worker *w, const struct worker_job *job);
 void worker_stop(struct worker *w); /* the running generation or compaction and all that are queued */
 /* Compacts the context after the last answer if it is past the soft limit, and evaluates what the next prompt begins
  * with; given up when another command comes. What has said WORKER_COMPACTING ends with a WORKER_DONE whose answer is
  * 0. */
-void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens, skips_thought unused */
+void worker_compact(struct worker *w, const struct worker_job *job); /* answer, max_tokens, skip_thought unused */
 /* A guess, while a person types: evaluates in idle time what the prompt of this job will begin with, so that
  * worker_generate has little left to do. The last message is the person's draft as it stands ("" while there is
  * none), its id any that is no message's. rests: nothing was typed for a moment, so it may well be sent as it is;

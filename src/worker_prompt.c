@@ -170,7 +170,7 @@ bool worker_render(struct worker *w, const struct job *job, size_t n, const char
     if (request)
         r.messages[r.n++] = (struct engine_message){.role = ENGINE_USER, .text = request, .len = strlen(request)};
     bool ok = engine_render_chat(w->model, r.messages, r.n, generate, out, err, cap);
-    if (ok && generate && (job->skips_thought || request))
+    if (ok && generate && (job->skip_thought || request))
         engine_skip_thought(w->model, out);
     free(r.messages);
     free(r.first);

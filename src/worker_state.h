@@ -30,7 +30,7 @@ struct job { /* a copy of a worker_job that compaction changes */
     struct job_message *messages; /* all that came; the first `covered` are in the summary */
     size_t n_messages, covered;
     int max_tokens;
-    bool skips_thought;
+    bool skip_thought;
     bool guess;       /* for worker_prepare: nothing is said about it */
     bool rests;       /* ... whose last message may be sent as it is */
     double given_ms;  /* clock_ms when the command came */
@@ -110,8 +110,9 @@ enum fit { FIT_OK, FIT_INTERRUPTED, FIT_FAILED };
 
 void worker_learn_template(struct worker *w); /* once per model */
 
-/* Tokens of the first n messages after the covered ones: [system][summary][messages][request], the last as a person's
- * message unless NULL. */
+/* Replaces *out by the tokens of [system][summary][first n messages after the covered ones][request], the request as a
+ * person's message unless NULL. generate: then the header of the answer, and an empty thought if the job wants that or
+ * there is a request. False and err where the template cannot hold the messages. */
 bool worker_render(struct worker *w, const struct job *job, size_t n, const char *request, bool generate,
                    struct engine_tokens *out, char *err, size_t cap);
 size_t worker_job_tail(const struct job *job); /* messages not covered */

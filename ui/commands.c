@@ -378,9 +378,15 @@ static void do_suspend(struct ui *ui, const char *argument)
     screen_return(ui->mouse);
 }
 
+/* What `on`, `off`, or nothing makes of a switch. */
+static bool on_or_toggled(const char *argument, bool is_on)
+{
+    return *argument ? !is_word(argument, "off") : !is_on;
+}
+
 static void do_thoughts(struct ui *ui, const char *argument)
 {
-    bool unfold = *argument ? strncmp(argument, "off", 3) != 0 : !ui->transcript.unfolded;
+    bool unfold = on_or_toggled(argument, ui->transcript.unfolded);
     if (!ui->plain)
         draw_measure(ui);
     if (!transcript_unfold(&ui->transcript, unfold) || ui->plain)
@@ -389,7 +395,7 @@ static void do_thoughts(struct ui *ui, const char *argument)
 
 static void do_mouse(struct ui *ui, const char *argument)
 {
-    ui->mouse = *argument ? strncmp(argument, "off", 3) != 0 : !ui->mouse;
+    ui->mouse = on_or_toggled(argument, ui->mouse);
     screen_modes(ui->mouse);
     ui_flash(ui, ui->mouse ? "the wheel scrolls; hold Shift to select" : "the mouse is the terminal's");
 }

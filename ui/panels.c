@@ -223,6 +223,11 @@ static void move_selection(size_t *selected, size_t n, long by)
     *selected = at < 0 || !n ? 0 : at >= (long)n ? n - 1 : (size_t)at;
 }
 
+static bool is_printable(int key)
+{
+    return key > ' ' && key < 0x110000;
+}
+
 static bool move_key(int key, size_t *selected, size_t n)
 {
     static const struct {
@@ -274,7 +279,7 @@ static bool conversations_key(struct ui *ui, int key)
     case 'q': panel_close(ui, FOCUS_CONVERSATIONS); return true;
     case '/': prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter)); return true;
     default: /* any other character begins a filter */
-        if (key <= ' ' || key >= 0x110000)
+        if (!is_printable(key))
             return false;
         prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter));
         input_edit(&ui->prompt.draft, key);
@@ -288,6 +293,14 @@ static void format_value(const struct setting *s, char *out, size_t cap)
     snprintf(out, cap, "%.*f", s->decimals, s->value);
 }
 
+/* -1 for keys that lower a value, 1 for keys that raise it, else 0. */
+static int direction_of(int key)
+{
+    if (key == KEYS_LEFT || key == '-' || key == 'h')
+        return -1;
+    return key == KEYS_RIGHT || key == '+' || key == 'l';
+}
+
 /* The choice before the present one or after it, round and round. */
 static void step_choice(struct ui *ui, size_t row, int direction)
 {
@@ -299,49 +312,68 @@ static void step_choice(struct ui *ui, size_t row, int direction)
     command_set_text(ui, row, s->choices[(at + direction + n) % n]);
 }
 
+static void edit_value(struct ui *ui, size_t row, enum prompt_kind kind, const char *text)
+{
+    prompt_open(ui, kind, text);
+    ui->prompt.row = row;
+}
+
+static bool choice_key(struct ui *ui, size_t row, int key)
+{
+    int direction = key == KEYS_ENTER ? 1 : direction_of(key);
+    if (!direction)
+        return is_printable(key);
+    step_choice(ui, row, direction);
+    return true;
+}
+
+static bool text_key(struct ui *ui, size_t row, int key)
+{
+    if (key != KEYS_ENTER)
+        return is_printable(key);
+    edit_value(ui, row, PROMPT_TEXT, ui->settings.v[row].text);
+    return true;
+}
+
+static bool number_key(struct ui *ui, size_t row, int key)
+{
+    const struct setting *s = &ui->settings.v[row];
+    bool sign = key == '-' && s->min < 0, digit = (key >= '0' && key <= '9') || key == '.';
+    if (key == KEYS_ENTER) {
+        char value[64];
+        format_value(s, value, sizeof value);
+        edit_value(ui, row, PROMPT_VALUE, value);
+    } else if (digit || sign) {
+        edit_value(ui, row, PROMPT_VALUE, (char[]){(char)key, 0});
+    } else if (direction_of(key)) {
+        command_set(ui, row, s->value + direction_of(key) * s->step);
+    } else if (is_printable(key)) {
+        command_say_range(ui, row);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool settings_key(struct ui *ui, int key)
 {
     struct settings *s = &ui->settings;
+    size_t row = s->selected;
     if (move_key(key, &s->selected, s->n))
         return true;
     if (key == 'q') {
         panel_close(ui, FOCUS_SETTINGS);
         return true;
     }
-    if (s->selected >= s->n)
-        return key > ' ' && key < 0x110000;
-    struct setting *setting = &s->v[s->selected];
-    int direction = key == KEYS_LEFT || key == '-' || key == 'h'    ? -1
-                    : key == KEYS_RIGHT || key == '+' || key == 'l' ? 1
-                                                                    : 0;
-    bool negative = key == '-' && setting->min < 0; /* a sign, then */
+    if (row >= s->n)
+        return is_printable(key);
     if (key == 'd' || key == KEYS_DELETE) {
-        command_reset(ui, s->selected);
+        command_reset(ui, row);
         return true;
     }
-    if (setting->choices && (direction || key == KEYS_ENTER)) {
-        step_choice(ui, s->selected, direction ? direction : 1);
-    } else if (setting->text && !setting->choices && key == KEYS_ENTER) {
-        prompt_open(ui, PROMPT_TEXT, setting->text);
-        ui->prompt.row = s->selected;
-    } else if (setting->text) {
-        return key > ' ' && key < 0x110000;
-    } else if (direction && !negative) {
-        command_set(ui, s->selected, setting->value + direction * setting->step);
-    } else if ((key >= '0' && key <= '9') || key == '.' || negative || key == KEYS_ENTER) {
-        char value[64] = "";
-        if (key == KEYS_ENTER)
-            format_value(setting, value, sizeof value);
-        else
-            value[0] = (char)key, value[1] = 0;
-        prompt_open(ui, PROMPT_VALUE, value);
-        ui->prompt.row = s->selected;
-    } else if (key > ' ' && key < 0x110000) {
-        command_say_range(ui, s->selected);
-    } else {
-        return false;
-    }
-    return true;
+    return s->v[row].choices ? choice_key(ui, row, key)
+           : s->v[row].text  ? text_key(ui, row, key)
+                             : number_key(ui, row, key);
 }
 
 bool panel_key(struct ui *ui, int key)

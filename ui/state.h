@@ -75,7 +75,7 @@ struct conversations {
 
 struct setting {
     char *name, *help, *text;   /* text: NULL for numbers; raw */
-    const char *const *choices; /* of a text: all there are; the caller's */
+    const char *const *choices; /* of a text, as in ui_setting; the caller's */
     char *blank;                /* shown in place of 0 or of no text; NULL: nothing special */
     char *label;                /* "system: ", where its text is edited */
     double min, max, step, value;
@@ -175,9 +175,9 @@ void command_complete(struct ui *ui, int direction);
 void command_listed(struct ui *ui);          /* the list of conversations has come */
 bool command_close_innermost(struct ui *ui); /* false: nothing was open */
 void command_set(struct ui *ui, size_t setting, double value);
-void command_set_text(struct ui *ui, size_t setting, const char *text);
-void command_reset(struct ui *ui, size_t setting);     /* to its default */
-void command_say_range(struct ui *ui, size_t setting); /* of a number */
+void command_set_text(struct ui *ui, size_t setting, const char *text); /* one of its choices, if it has any */
+void command_reset(struct ui *ui, size_t setting);                      /* to its default */
+void command_say_range(struct ui *ui, size_t setting);                  /* of a number */
 
 /* The completions of the draft as it is; returns how many. */
 struct completion {

@@ -131,7 +131,7 @@ struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys
     int decimals; /* digits shown */
     double value;
     const char *text;           /* non-NULL: a text setting (system prompt); min..value unused */
-    const char *const *choices; /* the only texts it takes, NULL-terminated, not copied; NULL = any */
+    const char *const *choices; /* NULL: any text. Else all it takes, NULL-terminated, text one of them; not copied */
     const char *blank; /* shown in place of the number 0, or of no text: "no limit"; NULL = nothing special */
     bool changed;      /* it is not what it would be by default: marked */
 };

@@ -83,9 +83,11 @@ def measure(a, model, test):
         result["limit_tps"] = statistics.median(b * 1e9 / size for b in bandwidth)
         result["of_limit"] = statistics.median(o[key] * size / (b * 1e9) for (o, _), b in zip(ours, bandwidth))
     if generated:
-        result["answer"] = {"tps": statistics.median(o["fast_head_tps"] for o, _ in ours),
-                            "whole_head": median_and_range([o["fast_head_tps"] / o["sampled_tps"] for o, _ in ours]),
-                            "rows_exact": statistics.median(o["fast_head_share"] for o, _ in ours)}
+        result["answer"] = {"tps": statistics.median(o["fast_head_tps"] for o, _ in ours)}
+        if all(o["fast_head_share"] > 0 for o, _ in ours):  # 0: these kernels, or this head, have none
+            result["answer"] |= {
+                "whole_head": median_and_range([o["fast_head_tps"] / o["sampled_tps"] for o, _ in ours]),
+                "rows_exact": statistics.median(o["fast_head_share"] for o, _ in ours)}
         if a.peer:
             result["answer"] |= median_and_range([o["fast_head_tps"] / p[0] for (o, _), p in zip(ours, peers)])
     return result
@@ -110,7 +112,8 @@ def show(model, results):
             line = f"    an answer    {answer['tps']:9.1f} tok/s"
             if "ratio" in answer:
                 line += f"{'':20s}ratio {ratio(answer)}"
-            print(f"{line}   to the whole head {ratio(answer['whole_head'])}, {answer['rows_exact']:.1%} of its rows exact")
+            print(line + (f"   to the whole head {ratio(answer['whole_head'])}, {answer['rows_exact']:.1%} of its rows exact"
+                          if "whole_head" in answer else "   no fast head"))
     sys.stdout.flush()
 
 

@@ -183,7 +183,7 @@ class OnTheScreen(Thoughts):
         t.key("f3")
         t.wait(lambda s: re.search(r"thinking \* +off", s))
         t.type("k" * 30 + "j" * 8)
-        t.wait("no thinking before the answer")
+        t.wait("off: answer without thinking")
         t.key("left")
         t.wait(lambda s: re.search(r"thinking +on", s))
         t.key("esc")

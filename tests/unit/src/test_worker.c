@@ -350,20 +350,25 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Runs the job until this event. An answer at a high temperature may end before its first piece: it is asked again. */
+/* Runs the job until this event. An answer at a high temperature may end before its first piece: then it is asked
+ * again. */
 static void generate_until(struct worker *w, const struct worker_job *job, enum worker_event_type type)
 {
     worker_generate(w, job);
-    for (;;) {
+    for (int asked = 1; asked < 20;) {
         struct worker_event *e = worker_wait(w, WAIT_MS);
         assert_non_null(e);
         enum worker_event_type came = e->type;
+        if (came == WORKER_DONE) {
+            assert_int_equal(e->end, WORKER_END_COMPLETE);
+            worker_generate(w, job);
+            asked++;
+        }
         worker_event_free(e);
         if (came == type)
             return;
-        if (came == WORKER_DONE)
-            worker_generate(w, job);
     }
+    fail_msg("no answer has a piece");
 }
 
 static void stop_timed(const char *path, bool prefill, int n_ctx)
