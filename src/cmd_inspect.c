@@ -41,14 +41,19 @@ int cmd_inspect(int argc, char **argv)
 {
     static const struct option options[] = {{"ctx", required_argument, NULL, 'c'}, {0}};
     int n_ctx = 0;
-    for (int c; (c = getopt_long(argc, argv, "c:", options, NULL)) != -1;) {
-        if (c != 'c')
-            return command_usage(argv[0]);
-        n_ctx = (int)command_number("-c", optarg, 1, 1 << 24);
+    const char *path = NULL;
+    for (int c; (c = getopt_long(argc, argv, "m:c:", options, NULL)) != -1;) {
+        switch (c) {
+        case 'm': path = optarg; break;
+        case 'c': n_ctx = (int)command_number("-c", optarg, 1, 1 << 24); break;
+        default: return command_usage(argv[0]);
+        }
     }
-    if (optind + 1 != argc)
+    if (!path && optind < argc)
+        path = argv[optind++];
+    if (!path || optind != argc)
         return command_usage(argv[0]);
-    engine_model *model = command_open_model(&(struct engine_model_options){.path = argv[optind], .no_repack = true});
+    engine_model *model = command_open_model(&(struct engine_model_options){.path = path, .no_repack = true});
     if (!model)
         return 1;
     print_model(model, n_ctx);

@@ -69,7 +69,8 @@ static int score(const engine_model *model, const struct engine_tokens *tokens, 
     int n_vocab = engine_model_info(model)->n_vocab;
     int windows = (int)(tokens->n / (size_t)n_ctx);
     if (windows == 0)
-        return command_fail(1, "the text has %zu tokens, fewer than one window of %d", tokens->n, n_ctx);
+        return command_fail(1, "the text has %zu token%s, fewer than one window of %d", tokens->n,
+                            tokens->n == 1 ? "" : "s", n_ctx);
     float *logits = malloc(sizeof *logits * SCORED_AT_ONCE * (size_t)n_vocab);
     engine_session *session = engine_session_open(
         model, &(struct engine_session_options){.n_ctx = n_ctx, .threads = threads}, err, sizeof err);

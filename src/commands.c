@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include "buffer.h"
+#include "models.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -39,7 +40,8 @@ static const struct {
      "  --no-mmap    read the file instead of mapping it\n"
      "  --fast-head  sample as in a chat, too, with every logit and with those that can matter, in turns\n"
      "  --json       one JSON object instead of lines\n"},
-    {"inspect", cmd_inspect, "FILE [-c N]", "what is in a model file, and the memory it needs",
+    {"inspect", cmd_inspect, "[-m] FILE [-c N]", "what is in a model file, and the memory it needs",
+     "  -m FILE      the model\n"
      "  -c N         for a context window of N tokens\n"},
     {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]", "of a text, as llama-perplexity does",
      "  -m FILE      the model\n"
@@ -141,7 +143,11 @@ struct store_event *command_await(struct store *store, enum store_event_type typ
 engine_model *command_open_model(const struct engine_model_options *options)
 {
     char err[512] = "the name of the model's file is empty";
-    engine_model *model = !*options->path ? NULL : engine_model_open(options, err, sizeof err);
+    struct engine_model_options resolved = *options;
+    char *path = model_resolve(options->path);
+    resolved.path = path;
+    engine_model *model = !*options->path ? NULL : engine_model_open(&resolved, err, sizeof err);
+    free(path);
     if (!model)
         command_fail(1, "%s", err);
     return model;

@@ -42,7 +42,7 @@ long command_number(const char *option, const char *text, long min, long max);
  * it reported an error, or nothing for longer than it waits for a lock. */
 struct store_event *command_await(struct store *store, enum store_event_type type, char *err, size_t cap);
 
-/* Opens a model, or prints the one line that says why not and returns NULL. */
+/* Opens a model, by its path or by its name in the model directory, or prints the one line that says why not and returns NULL. */
 engine_model *command_open_model(const struct engine_model_options *options);
 
 #endif

@@ -105,9 +105,9 @@ struct conversation *conversation_from_store(const struct store_event *loaded)
     c->named = c->stored = true;
     for (size_t i = 0; i < loaded->n; i++)
         take_message(c, &loaded->messages[i]);
-    if (c->n) {
-        const struct engine_stats *last = &c->messages[c->n - 1].stats;
-        c->window_used = last->prompt_tokens + last->generated_tokens;
+    for (size_t i = c->n; i > 0 && !c->window_used; i--) { /* one that was cut off has no figures */
+        const struct engine_stats *stats = &c->messages[i - 1].stats;
+        c->window_used = stats->prompt_tokens + stats->generated_tokens;
     }
     /* A summary made on another branch may cover messages that are not on this path: the latest one that fits
      * counts. */

@@ -341,6 +341,8 @@ static void put_action(struct lines *out, const struct action_info *a, int width
     put_padded(out, keys, columns ? (a->group == GROUP_DRAFT ? 30 : 20) : 0, STYLE_BOLD);
     lines_put(out, "  ", !columns && *keys && *command ? 2 : 0, 0);
     put_padded(out, command, columns && a->group != GROUP_DRAFT ? 17 : 0, STYLE_CODE);
+    if (columns && text_width(command, strlen(command)) >= 17)
+        lines_put(out, "  ", 2, 0);
     if (!columns) {
         lines_end(out, 0, 0);
         put_padded(out, "", 6, 0);
@@ -352,8 +354,8 @@ static const char *const notes[] = {
     "A message that begins with a slash: type two (//like this). A path such as /usr/bin is sent as it is.",
     "/exit and /bye are /quit, /clear is /new, /? is /help, /system TEXT is /set system TEXT.",
     "Panels: arrow keys, Enter, Esc; Tab goes between a panel and the draft.",
-    ("In the list of conversations: / filter, r rename, d delete, n new. In the settings: left and right, or type; d "
-     "takes the default back."),
+    ("In the list of conversations: r rename, d delete, n new; / or any other letter filters. In the settings: left "
+     "and right, or type; d takes the default back."),
     "Selecting with the mouse: hold Shift (Option on a Mac), or /mouse off.",
     "Copying goes through the terminal (OSC 52), over ssh too. In tmux: set -g set-clipboard on.",
     "CHINWAG_PLAIN=1 makes it a plain dialogue of lines, for screen readers. NO_COLOR is respected.",

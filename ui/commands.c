@@ -214,6 +214,16 @@ static void set_text(struct ui *ui, size_t setting, const char *text)
     ui_flash_format(ui, "%s is %s", s->name, s->choices ? text : *text || !s->blank ? "set" : s->blank);
 }
 
+/* What it is. */
+static void say_setting(struct ui *ui, const struct setting *s)
+{
+    if (s->text)
+        ui_flash_format(ui, "%s is: %s", s->name, *s->text || !s->blank ? s->text : s->blank);
+    else
+        ui_flash_format(ui, "%s is %.*f, of %.*f to %.*f", s->name, s->decimals, s->value, s->decimals, s->min,
+                        s->decimals, s->max);
+}
+
 static void do_set(struct ui *ui, const char *argument)
 {
     size_t n = strcspn(argument, " =\n");
@@ -239,6 +249,10 @@ static void do_set(struct ui *ui, const char *argument)
         return;
     }
     struct setting *s = &ui->settings.v[i];
+    if (!*value) {
+        say_setting(ui, s);
+        return;
+    }
     if (s->text) {
         set_text(ui, (size_t)i, value);
         return;
@@ -507,6 +521,7 @@ static void do_editor(struct ui *ui, const char *argument)
 static void do_summary(struct ui *ui, const char *argument)
 {
     (void)argument;
+    transcript_end(&ui->transcript); /* where it is shown */
     ui_emit(ui, UI_SUMMARY, 0, 0, "");
 }
 

@@ -56,13 +56,13 @@ static struct frame measure(struct ui *ui)
     f.draft_rows = (int)layout->lines.n < most ? (int)layout->lines.n : most;
     f.body_rows = f.rows - CHROME_ROWS - f.draft_rows;
     f.body_rows = f.body_rows > 1 ? f.body_rows : 1;
-    bool beside = f.columns >= BESIDE_COLUMNS;
     if (ui->conversations.open)
-        f.left_width = beside ? CONVERSATIONS_WIDTH : f.columns; /* cut-off lines beside it would be of no use */
+        f.left_width = f.columns >= BESIDE_COLUMNS ? CONVERSATIONS_WIDTH : f.columns;
     if (ui->settings.open)
-        f.right_width = SETTINGS_WIDTH < f.columns ? SETTINGS_WIDTH : f.columns;
-    f.text_x = 1 + (beside ? f.left_width : 0);
-    f.text_width = f.columns - 2 - (beside ? f.left_width + f.right_width : 0);
+        f.right_width = f.columns >= SETTINGS_BESIDE_COLUMNS ? SETTINGS_WIDTH : f.columns;
+    int left = f.left_width < f.columns ? f.left_width : 0, right = f.right_width < f.columns ? f.right_width : 0;
+    f.text_x = 1 + left;
+    f.text_width = f.columns - 2 - left - right;
     return f;
 }
 

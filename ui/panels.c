@@ -434,8 +434,8 @@ void panel_age(const struct conversation *c, char *out, size_t cap)
     snprintf(out, cap, "%s%s%s", c->who ? c->who : "", c->who ? ", " : "", age);
 }
 
-static void draw_conversation(struct ui *ui, size_t index, bool selected, int y, int x, int width, int *caret_y,
-                              int *caret_x)
+static void draw_conversation(struct ui *ui, size_t index, bool selected, bool with_detail, int y, int x, int width,
+                              int *caret_y, int *caret_x)
 {
     const struct conversation *c = &ui->conversations.v[index];
     bool focused = ui->focus == FOCUS_CONVERSATIONS;
@@ -453,11 +453,27 @@ static void draw_conversation(struct ui *ui, size_t index, bool selected, int y,
         *caret_y = y; /* the cursor is hidden, but screen readers follow it */
         *caret_x = x;
     }
-    if (c->detail) {
+    if (c->detail && with_detail) {
         char cut[512];
         int used = text_ellipsis(c->detail, width - 2, cut, sizeof cut);
         screen_text(y + 1, x + 2, used, cut, strlen(cut), STYLE_DIM);
     }
+}
+
+/* What keys do now, in two rows. */
+static void draw_list_hints(const struct ui *ui, int y, int x, int width)
+{
+    const char *first = "Enter open  / filter  n new", *second = "r rename  d delete  Esc close";
+    if (ui->focus != FOCUS_CONVERSATIONS)
+        first = "F2 goes to this list", second = "";
+    else if (ui->prompt.kind == PROMPT_FILTER)
+        first = "Enter open  ↑ ↓ choose", second = "Esc shows all again";
+    else if (ui->prompt.kind == PROMPT_RENAME)
+        first = "Enter keeps this title", second = "Esc leaves it as it was";
+    else if (ui->prompt.kind == PROMPT_DELETE)
+        first = "y deletes it for good", second = "any other key keeps it";
+    draw_hint(y, x, width, first);
+    draw_hint(y + 1, x, width, second);
 }
 
 static void draw_conversations(struct ui *ui, int y, int x, int height, int width, int *caret_y, int *caret_x)
@@ -471,29 +487,29 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
         snprintf(heading, sizeof heading, "Conversations");
     char count[24];
     snprintf(count, sizeof count, "%zu", n);
-    draw_row(y, x, width, heading, c->known ? count : "", STYLE_BOLD);
-    int first = y + 1, step = c->found ? 2 : 1;
+    bool filter = ui->prompt.kind == PROMPT_FILTER || c->filter.n;
+    int first = y;
+    if (height > 1 + filter) /* or it is left out */
+        draw_row(first++, x, width, heading, c->known ? count : "", STYLE_BOLD);
     if (ui->prompt.kind == PROMPT_FILTER)
         draw_prompt(ui, first++, x, width, "/", caret_y, caret_x);
     else if (c->filter.n)
         draw_row(first++, x, width, c->filter.s, "filter", STYLE_UNDERLINE);
-    int room = (y + height - 2 - first) / step;
-    bool hints = room > 0;
-    room = hints ? room : 1;
+    int left = y + height - first, step = c->found && left > 1 ? 2 : 1;
+    bool hints = left >= step + 2;
+    int room = (hints ? left - 2 : left) / step;
     if (c->selected < c->top)
         c->top = c->selected;
     if (c->selected >= c->top + (size_t)room)
         c->top = c->selected - (size_t)room + 1;
     for (size_t i = c->top; i < n && i < c->top + (size_t)room; i++)
-        draw_conversation(ui, visible[i], i == c->selected, first + (int)(i - c->top) * step, x, width, caret_y,
-                          caret_x);
-    if (!n)
+        draw_conversation(ui, visible[i], i == c->selected, step > 1, first + (int)(i - c->top) * step, x, width,
+                          caret_y, caret_x);
+    if (!n && room)
         draw_hint(first, x, width, !c->known ? "…" : c->found || c->filter.n ? "nothing found" : "nothing saved yet");
+    if (hints)
+        draw_list_hints(ui, y + height - 2, x, width);
     free(visible);
-    if (!hints)
-        return;
-    draw_hint(y + height - 2, x, width, "Enter open  / filter  n new");
-    draw_hint(y + height - 1, x, width, "r rename  d delete  Esc close");
 }
 
 static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *caret_y, int *caret_x)

@@ -193,9 +193,10 @@ static void take_value(struct ui *ui)
     double value = strtod(text, &end);
     if (ui->prompt.row >= ui->settings.n)
         return;
-    if (end != text && !end[strspn(end, " ")] && value == value)
+    bool number = end != text && !end[strspn(end, " ")] && value == value;
+    if (number)
         command_set(ui, ui->prompt.row, value);
-    else if (*text)
+    if (number ? ui->settings.v[ui->prompt.row].value != value : *text != 0)
         command_say_range(ui, ui->prompt.row);
 }
 

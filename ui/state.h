@@ -17,7 +17,10 @@
 
 #define MIN_COLUMNS 24
 #define MIN_ROWS 6
-#define BESIDE_COLUMNS 100 /* from here on a panel stands beside the transcript */
+/* From so many columns on a panel stands beside the transcript; with fewer it covers the transcript, whose lines would
+ * be too short to read. Settings leave it less room: one wants to see what they do. */
+#define BESIDE_COLUMNS 100
+#define SETTINGS_BESIDE_COLUMNS 64
 #define CONVERSATIONS_WIDTH 34
 #define SETTINGS_WIDTH 38
 #define FLASH_MS 4000
