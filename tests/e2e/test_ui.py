@@ -583,6 +583,7 @@ class Panels(UiTest):
         t.wait_event("SET 0 1.20 temperature|")
         t.send("9\r")
         t.wait_event("SET 0 2.00 temperature|")
+        t.wait("temperature takes a number from 0.00 to 2.00")
         t.send("\x1b[B\x1b[B\x1b[B\r\x15Be brief.\r")
         t.wait_event("SET_TEXT 0 0.00 system|Be brief.")
         t.send("\x1b")
@@ -655,6 +656,36 @@ class Panels(UiTest):
         t.keys("\x1b")
         t.keys("\x14\x1b[B\x1b[B")
         self.assertIn("top-k", t.text())
+
+    def test_in_the_smallest_terminal_a_list_keeps_to_its_rows(self):
+        t = self.start(24, 6)
+        t.keys("\x07五花肉\r")
+        t.wait("Found: 五花肉")
+        self.assertEqual(t.lines()[3], "─" * 24)
+        t.keys("/no such title")
+        self.assertIn("nothing found", t.lines()[2])
+        self.assertEqual(t.lines()[3], "─" * 24)
+
+    def test_the_settings_stand_beside_the_answer_or_cover_it(self):
+        t = self.start(80, 24)
+        self.answered(t)
+        t.keys("\x14")
+        for row in range(1, 21):
+            self.assertRegex(t.lines()[row].ljust(80), r"\A.{1,42}│")
+        self.assertIn("树下下棋", t.text())
+        t.become(63, 24)
+        self.assertNotIn("│", "".join(t.lines()[1:21]))
+        self.assertNotIn("树下下棋", t.text())
+
+    def test_a_setting_named_without_a_value_is_said_and_kept(self):
+        t = self.start()
+        t.keys("/set temp\r")
+        self.assertIn("temperature is 0.70, of 0.00 to 2.00", t.text())
+        t.keys("/set system Be brief.\r")
+        t.wait_event("SET_TEXT 0 0.00 system|Be brief.")
+        t.keys("/set system\r")
+        self.assertIn("system is: Be brief.", t.text())
+        self.assertEqual(t.events().count("SET_TEXT"), 1)
 
 
 class Sizes(UiTest):
