@@ -58,20 +58,16 @@ char *excerpt_of_answer(const char *excerpt)
 {
     struct span text = {.s = excerpt, .n = strlen(excerpt)};
     bool cut_before = take_first_ellipsis(&text), cut_after = take_last_ellipsis(&text);
-    struct engine_thought thought = {.state = ENGINE_THOUGHT_UNDECIDED};
-    if (!cut_before)
-        engine_thought_read(&thought, text.s, text.n, true);
-    text.s += thought.start;
-    text.n -= thought.start;
-    const char *found =
-        cut_before || thought.state == ENGINE_THOUGHT_CLOSED ? memmem(text.s, text.n, mark, MARK) : NULL;
-    struct span before = text, after = {.s = text.s + text.n};
-    if (found) {
-        before.n = (size_t)(found - text.s);
-        after = (struct span){.s = found + MARK, .n = text.n - before.n - MARK};
+    struct engine_thought t = {.state = ENGINE_THOUGHT_UNDECIDED};
+    const char *found = cut_before ? memmem(text.s, text.n, mark, MARK) : NULL;
+    if (!cut_before) {
+        engine_thought_read(&t, text.s, text.n, true);
+    } else if (found) {
+        t.end = (size_t)(found - text.s);
+        t.answer = t.end + MARK;
     }
-    before = without_blanks(before);
-    after = without_blanks(after);
+    struct span before = without_blanks((struct span){text.s + t.start, t.end - t.start});
+    struct span after = without_blanks((struct span){text.s + t.answer, text.n - t.answer});
     struct buffer out = {0};
     buffer_puts(&out, cut_before ? ellipsis : "");
     buffer_add(&out, before.s, before.n);

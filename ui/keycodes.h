@@ -7,6 +7,8 @@
 #ifndef UI_KEYCODES_H
 #define UI_KEYCODES_H
 
+#include <stdbool.h>
+
 #define KEY_CTRL(letter) ((letter)&0x1f)
 
 enum {
@@ -37,5 +39,11 @@ enum {
     KEYS_CONTROL = 0x2000000, /* with a special key */
     KEYS_SHIFT = 0x4000000,
 };
+
+/* A character that can be seen: no control, no blank, no key of ours. */
+static inline bool key_is_printable(int key)
+{
+    return key > ' ' && key < 0x110000;
+}
 
 #endif

@@ -223,11 +223,6 @@ static void move_selection(size_t *selected, size_t n, long by)
     *selected = at < 0 || !n ? 0 : at >= (long)n ? n - 1 : (size_t)at;
 }
 
-static bool is_printable(int key)
-{
-    return key > ' ' && key < 0x110000;
-}
-
 static bool move_key(int key, size_t *selected, size_t n)
 {
     static const struct {
@@ -279,7 +274,7 @@ static bool conversations_key(struct ui *ui, int key)
     case 'q': panel_close(ui, FOCUS_CONVERSATIONS); return true;
     case '/': prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter)); return true;
     default: /* any other character begins a filter */
-        if (!is_printable(key))
+        if (!key_is_printable(key))
             return false;
         prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter));
         input_edit(&ui->prompt.draft, key);
@@ -322,7 +317,7 @@ static bool choice_key(struct ui *ui, size_t row, int key)
 {
     int direction = key == KEYS_ENTER ? 1 : direction_of(key);
     if (!direction)
-        return is_printable(key);
+        return key_is_printable(key);
     step_choice(ui, row, direction);
     return true;
 }
@@ -330,7 +325,7 @@ static bool choice_key(struct ui *ui, size_t row, int key)
 static bool text_key(struct ui *ui, size_t row, int key)
 {
     if (key != KEYS_ENTER)
-        return is_printable(key);
+        return key_is_printable(key);
     edit_value(ui, row, PROMPT_TEXT, ui->settings.v[row].text);
     return true;
 }
@@ -347,7 +342,7 @@ static bool number_key(struct ui *ui, size_t row, int key)
         edit_value(ui, row, PROMPT_VALUE, (char[]){(char)key, 0});
     } else if (direction_of(key)) {
         command_set(ui, row, s->value + direction_of(key) * s->step);
-    } else if (is_printable(key)) {
+    } else if (key_is_printable(key)) {
         command_say_range(ui, row);
     } else {
         return false;
@@ -366,7 +361,7 @@ static bool settings_key(struct ui *ui, int key)
         return true;
     }
     if (row >= s->n)
-        return is_printable(key);
+        return key_is_printable(key);
     if (key == 'd' || key == KEYS_DELETE) {
         command_reset(ui, row);
         return true;

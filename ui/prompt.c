@@ -258,7 +258,7 @@ void prompt_key(struct ui *ui, int key)
         panel_key(ui, action == ACTION_UP ? KEYS_UP : KEYS_DOWN);
         return;
     }
-    if (p->kind == PROMPT_VALUE && key > ' ' && key < 0x110000 && (key > '~' || !strchr("0123456789.-+eE", key)) &&
+    if (p->kind == PROMPT_VALUE && key_is_printable(key) && (key > '~' || !strchr("0123456789.-+eE", key)) &&
         action == ACTION_NONE && p->row < ui->settings.n) {
         command_say_range(ui, p->row);
         return;
