@@ -23,6 +23,7 @@ struct op {
     struct op *next;
     enum op_type type;
     bool busy;                              /* in the thread's hands, without the lock: not to be changed */
+    uint64_t tag;                           /* of a query, for its event */
     store_id id;                            /* RENAME, DELETE, LOAD, SEARCH: the conversation */
     struct store_conversation conversation; /* of PUT_..., all copies: ours */
     struct store_message message;

@@ -199,6 +199,7 @@ static void answer(struct store *s, struct op *op)
             store_event_free(e);
         e = record_event(STORE_ERROR, store_strdup(s->db->error));
     }
+    e->tag = op->tag;
     emit(s, e);
     pthread_mutex_lock(&s->lock);
     unlink_op(s, op);
@@ -416,24 +417,24 @@ void store_delete(struct store *s, store_id conversation)
     queue(s, (struct op){.type = DELETE, .id = conversation});
 }
 
-void store_list(struct store *s)
+void store_list(struct store *s, uint64_t tag)
 {
-    queue(s, (struct op){.type = LIST});
+    queue(s, (struct op){.type = LIST, .tag = tag});
 }
 
-void store_load(struct store *s, store_id conversation)
+void store_load(struct store *s, store_id conversation, uint64_t tag)
 {
-    queue(s, (struct op){.type = LOAD, .id = conversation});
+    queue(s, (struct op){.type = LOAD, .id = conversation, .tag = tag});
 }
 
-void store_load_through(struct store *s, store_id conversation, store_id message, int step)
+void store_load_through(struct store *s, store_id conversation, store_id message, int step, uint64_t tag)
 {
-    queue(s, (struct op){.type = LOAD, .id = conversation, .through = message, .step = step});
+    queue(s, (struct op){.type = LOAD, .id = conversation, .through = message, .step = step, .tag = tag});
 }
 
-void store_search(struct store *s, const char *query, store_id conversation)
+void store_search(struct store *s, const char *query, store_id conversation, uint64_t tag)
 {
-    queue(s, (struct op){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : "")});
+    queue(s, (struct op){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : ""), .tag = tag});
 }
 
 /* ---- events ---- */

@@ -11,6 +11,9 @@
  * lost. Queries are answered meanwhile, what is kept included (unless another program's lock prevents that). Only a
  * write that could never succeed, such as a summary of a conversation that is gone, is given up with STORE_ERROR.
  *
+ * Each query takes a tag, a number of the caller's choice. The one event that answers the query carries the tag: the
+ * result, or the STORE_ERROR that says why there is none. The tag of every other event is 0.
+ *
  * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a
  * later version, is refused and left alone. Two programs may have it open.
  *
@@ -83,7 +86,7 @@ enum store_event_type {
     STORE_FOUND,     /* hits, n, and the query they answer */
     STORE_FAILING,   /* text: why writes are failing now; they are kept and retried */
     STORE_RECOVERED, /* all that was kept has been written */
-    STORE_ERROR,     /* text: a query failed, or the file was found damaged */
+    STORE_ERROR,     /* text: a query failed (its tag), a write can never succeed, or the file is damaged (tag 0) */
 };
 
 struct store_setting {
@@ -92,7 +95,8 @@ struct store_setting {
 
 struct store_event { /* owned by whoever took it: store_event_free */
     enum store_event_type type;
-    size_t n; /* of the array the type names (messages for STORE_LOADED) */
+    uint64_t tag; /* of the query that this event answers; 0 = none */
+    size_t n;     /* of the array the type names (messages for STORE_LOADED) */
     struct store_setting *settings;
     struct store_conversation *conversations;
     struct store_conversation conversation;
@@ -121,16 +125,16 @@ void store_put_setting(struct store *s, const char *key, const char *value); /* 
 void store_rename(struct store *s, store_id conversation, const char *title);
 void store_delete(struct store *s, store_id conversation); /* with its messages and summaries */
 
-/* ---- queries: answered by an event ---- */
-void store_list(struct store *s);
-void store_load(struct store *s, store_id conversation); /* 0 = the most recently updated one */
+/* ---- queries: each is answered by one event with the same tag ---- */
+void store_list(struct store *s, uint64_t tag);
+void store_load(struct store *s, store_id conversation, uint64_t tag); /* 0 = the most recently updated one */
 /* The same with another path: through this message, or through the answer `step` places after it among those to the
  * same question (after the last comes the first), on to the newest message below. The conversation's leaf stays what
  * it was until it is put; where the message is not there, the path is the leaf's. */
-void store_load_through(struct store *s, store_id conversation, store_id message, int step);
+void store_load_through(struct store *s, store_id conversation, store_id message, int step, uint64_t tag);
 /* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first,
  * at most 200, before them titles that do. conversation 0 = all; else only its messages. */
-void store_search(struct store *s, const char *query, store_id conversation);
+void store_search(struct store *s, const char *query, store_id conversation, uint64_t tag);
 
 /* The next event, or NULL when there is none now. */
 struct store_event *store_take(struct store *s);

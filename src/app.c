@@ -146,10 +146,10 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
         app->resuming = true;
         app->opening = app->options->resume_id;
         app->opening_latest = !app->opening;
-        store_load(app->store, app->opening);
+        store_load(app->store, app->opening, 0);
     } else {
         app->history_wanted = true;
-        store_load(app->store, 0);
+        store_load(app->store, 0, 0);
     }
     return NULL;
 }

@@ -43,7 +43,7 @@ static void new_conversation(struct app *app, const struct ui_event *event)
 static void list(struct app *app, const struct ui_event *event)
 {
     (void)event;
-    store_list(app->store);
+    store_list(app->store, 0);
 }
 
 static void open(struct app *app, const struct ui_event *event)
@@ -69,7 +69,7 @@ static void rename_conversation(struct app *app, const struct ui_event *event)
         store_rename(app->store, id, event->text);
     if (id == app->shown->id)
         ui_set_title(app->ui, event->text);
-    store_list(app->store);
+    store_list(app->store, 0);
 }
 
 static void delete (struct app *app, const struct ui_event *event)
@@ -87,7 +87,7 @@ static void delete (struct app *app, const struct ui_event *event)
         app_forget_waiting(app, c);
     if (id == app->shown->id)
         app_show_new(app);
-    store_list(app->store);
+    store_list(app->store, 0);
 }
 
 static void set(struct app *app, const struct ui_event *event)
@@ -107,7 +107,7 @@ static void set_text(struct app *app, const struct ui_event *event)
 
 static void search(struct app *app, const struct ui_event *event)
 {
-    store_search(app->store, event->text, 0);
+    store_search(app->store, event->text, 0, 0);
 }
 
 /* What /model could have been given. */

@@ -94,7 +94,7 @@ void app_open(struct app *app, store_id id, store_id message)
     app->opening = id;
     app->opening_message = message;
     app->opening_latest = app->resuming = false;
-    store_load_through(app->store, id, message, 0);
+    store_load_through(app->store, id, message, 0, 0);
 }
 
 void app_step(struct app *app, int step)
@@ -108,7 +108,7 @@ void app_step(struct app *app, int step)
     if (is_busy(app, c))
         return;
     app->stepping = last->id;
-    store_load_through(app->store, c->id, last->id, step);
+    store_load_through(app->store, c->id, last->id, step, 0);
 }
 
 /* Shows a conversation on the path loaded, which is the one the store is to remember. */
@@ -214,7 +214,7 @@ static void opened(struct app *app, const struct store_event *event)
     } else if (!found && app->opening) {
         app->opening = 0;
         ui_flash(app->ui, "This conversation is no longer there");
-        store_list(app->store);
+        store_list(app->store, 0);
         app_prepare(app);
     } else if (found && (found == app->opening || app->opening_latest)) {
         struct conversation *held = app_held(app, found);

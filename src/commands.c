@@ -128,12 +128,12 @@ long command_number(const char *option, const char *text, long min, long max)
     return n;
 }
 
-struct store_event *command_await(struct store *store, enum store_event_type type, char *err, size_t cap)
+struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap)
 {
     struct store_event *e;
-    while ((e = store_wait(store, STORE_MS)) && e->type != type && e->type != STORE_ERROR)
+    while ((e = store_wait(store, STORE_MS)) && e->tag != tag)
         store_event_free(e);
-    if (e && e->type == type)
+    if (e && e->type != STORE_ERROR)
         return e;
     snprintf(err, cap, "%s", e && e->text ? e->text : "the database does not answer");
     store_event_free(e);

@@ -38,9 +38,9 @@ int command_usage(const char *name);
 /* The number an option was given; anything else, or one outside min..max, ends the program with status 2. */
 long command_number(const char *option, const char *text, long min, long max);
 
-/* The store's answer of that type, to be freed with store_event_free; its other events are passed over. NULL and err:
- * it reported an error, or nothing for longer than it waits for a lock. */
-struct store_event *command_await(struct store *store, enum store_event_type type, char *err, size_t cap);
+/* Waits for the result of the query with this tag (not 0) and skips other events; free it with store_event_free. NULL
+ * and err: the query failed, or the store sent nothing for longer than it waits for a lock. */
+struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap);
 
 /* Opens a model, by its path or by its name in the model directory, or prints the one line that says why not and returns NULL. */
 engine_model *command_open_model(const struct engine_model_options *options);

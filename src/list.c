@@ -26,8 +26,8 @@ static void print_line(const struct store_conversation *c)
 static int print_all(struct store *store)
 {
     char err[512];
-    store_list(store);
-    struct store_event *e = command_await(store, STORE_LIST, err, sizeof err);
+    store_list(store, 1);
+    struct store_event *e = command_await(store, 1, err, sizeof err);
     if (!e)
         return command_fail(1, "%s", err);
     for (size_t i = 0; i < e->n; i++)

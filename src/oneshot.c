@@ -322,8 +322,8 @@ static void answer_it(struct oneshot *o)
 
 static struct conversation *resume(struct oneshot *o, char *err, size_t cap)
 {
-    store_load(o->store, o->options->resume_id);
-    struct store_event *e = command_await(o->store, STORE_LOADED, err, cap);
+    store_load(o->store, o->options->resume_id, 1);
+    struct store_event *e = command_await(o->store, 1, err, cap);
     struct conversation *c = NULL;
     if (!e)
         return NULL;

@@ -118,7 +118,7 @@ static inline void put_message(struct store *s, store_id id, store_id conversati
 
 static inline struct store_event *load(struct store *s, store_id conversation)
 {
-    store_load(s, conversation);
+    store_load(s, conversation, 0);
     return expect(s, STORE_LOADED);
 }
 
@@ -139,7 +139,7 @@ static inline void expect_path(struct store *s, store_id conversation, ...)
 #define TITLE (-1)
 static inline void expect_found(struct store *s, const char *query, store_id conversation, ...)
 {
-    store_search(s, query, conversation);
+    store_search(s, query, conversation, 0);
     struct store_event *e = expect(s, STORE_FOUND);
     assert_string_equal(e->text, query);
     va_list ids;

@@ -97,9 +97,9 @@ static void ask(struct breaker *b, struct remembered *c)
                                           "quote", "",          "title", "nothing of the kind"};
     atomic_fetch_add(&asked, 1);
     switch (pick(b, 3)) {
-    case 0: store_list(b->store); break;
-    case 1: store_load(b->store, pick(b, 4) ? c->id : 0); break;
-    default: store_search(b->store, queries[pick(b, sizeof queries / sizeof *queries)], pick(b, 2) ? c->id : 0);
+    case 0: store_list(b->store, 0); break;
+    case 1: store_load(b->store, pick(b, 4) ? c->id : 0, 0); break;
+    default: store_search(b->store, queries[pick(b, sizeof queries / sizeof *queries)], pick(b, 2) ? c->id : 0, 0);
     }
 }
 

@@ -135,7 +135,7 @@ static void a_damaged_file_is_named_so(void **state)
     fclose(f);
     s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
     if (s) {
-        store_load(s, 1);
+        store_load(s, 1, 0);
         struct store_event *e = await(s, STORE_ERROR);
         assert_non_null(strstr(e->text, "damaged"));
         store_event_free(e);
@@ -251,7 +251,7 @@ static void survive(const char *path, struct store *s, void (*make_room)(void))
     store_event_free(e);
     expect_found(s, "answer in", 0, 11, 0);
     expect_found(s, "求救", 0, 13, 0);
-    store_list(s);
+    store_list(s, 0);
     e = expect(s, STORE_LIST);
     assert_int_equal(e->n, 2);
     store_event_free(e);
@@ -434,7 +434,7 @@ static void closing_while_writes_fail_says_so(void **state)
     sqlite3 *other = lock_file("BEGIN IMMEDIATE");
     put_message(s, 11, 1, 10, "never written");
     put_message(s, 12, 1, 11, "nor this");
-    store_list(s);
+    store_list(s, 0);
     assert_false(store_close(s, test_err, sizeof test_err));
     assert_non_null(strstr(test_err, "another program"));
     sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
@@ -462,7 +462,7 @@ static pid_t start_streaming(int *said)
         put_message(s, 10, 1, 0, "question");
         put_state(s, 11, 1, 10, STORE_STREAMING, "half an ans");
         store_event_free(await(s, STORE_SETTINGS));
-        store_list(s);
+        store_list(s, 0);
         store_event_free(await(s, STORE_LIST));
         if (write(fds[1], "x", 1) == 1)
             pause();
@@ -535,7 +535,7 @@ static void write_until_killed(int fd)
         }
         sprintf(text + strlen(text), "%u 字 ", n);
         put_state(s, answer, 1, parent, STORE_STREAMING, text);
-        store_list(s);
+        store_list(s, 0);
         store_event_free(await(s, STORE_LIST));
         if (write(fd, &n, sizeof n) != sizeof n)
             _exit(1);

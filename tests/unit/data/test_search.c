@@ -163,7 +163,7 @@ static void at_most_two_hundred_newest_are_found(void **state)
     for (int i = 1; i <= 250; i++)
         put_message(s, i, 1, 0, "the same words");
     for (int i = 0; i < 2; i++) {
-        store_search(s, i ? "words" : "wo", 0);
+        store_search(s, i ? "words" : "wo", 0, 0);
         struct store_event *e = expect(s, STORE_FOUND);
         assert_int_equal(e->n, 200);
         assert_int_equal(e->hits[0].message, 250);
@@ -179,7 +179,7 @@ static void expect_excerpt(const char *text, const char *query, const char *exce
     struct store *s = open_at(NULL);
     put_conversation(s, 1, 0, "the title");
     put_message(s, 10, 1, 0, text);
-    store_search(s, query, 1);
+    store_search(s, query, 1, 0);
     struct store_event *e = expect(s, STORE_FOUND);
     assert_int_equal(e->n, 1);
     assert_string_equal(e->hits[0].title, "the title");

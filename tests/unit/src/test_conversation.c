@@ -306,7 +306,7 @@ static void answering_again_forks(void **state)
 
 static struct store_event *load(struct store *store, store_id id)
 {
-    store_load(store, id);
+    store_load(store, id, 0);
     struct store_event *e;
     while ((e = store_wait(store, 5000)) && e->type != STORE_LOADED)
         store_event_free(e);
