@@ -20,7 +20,7 @@ static const char *system_shown(const struct app *app)
 
 static const char *text_shown(const struct app *app, enum setting_id id)
 {
-    const struct setting *row = &settings_table[id];
+    const struct setting_spec *row = &settings_table[id];
     return id == SET_SYSTEM              ? system_shown(app)
            : row->kind == SETTING_CHOICE ? row->choices[(int)settings_number(app->settings, id)]
                                          : NULL;
@@ -31,7 +31,7 @@ void app_push_settings(struct app *app)
     struct ui_setting rows[N_SETTINGS];
     size_t n = 0;
     for (int id = 0; id < N_SETTINGS; id++) {
-        const struct setting *row = &settings_table[id];
+        const struct setting_spec *row = &settings_table[id];
         if (!row->in_panel)
             continue;
         rows[n++] = (struct ui_setting){.name = row->name,

@@ -1,8 +1,8 @@
 /* main.c - the entry point: a command for machines, one answer, or the chat. */
 #include "app.h"
+#include "cmd_list.h"
 #include "commands.h"
 #include "config.h"
-#include "list.h"
 #include "models.h"
 #include "oneshot.h"
 #include "options.h"
@@ -97,7 +97,7 @@ static int run(int argc, char **argv, struct settings *settings)
     if (!read)
         return command_fail(1, "%s", err);
     if (options.task == OPTIONS_LIST) {
-        int failed = list_run(settings);
+        int failed = cmd_list(settings);
         return failed ? failed : finish_output();
     }
     return options.task == OPTIONS_ONESHOT ? oneshot_run(&options, settings) : chat(&options, settings);

@@ -53,7 +53,7 @@ static const struct entry {
 
 static const char *entry_name(const struct entry *e)
 {
-    const struct setting *row = &settings_table[e->id];
+    const struct setting_spec *row = &settings_table[e->id];
     return e->action != SETTING ? e->name : row->option ? row->option : row->name;
 }
 

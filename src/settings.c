@@ -15,46 +15,33 @@
 static const char *const thinking_choices[] = {"off", "on", NULL}; /* as a bool */
 static const char *const kv_choices[] = {"f16", "q8_0", NULL};     /* in the order of enum engine_kv_type */
 
-/* The initial values are engine.h's defaults, for the panel while the model is still loading. Seeds stop where a
- * double no longer holds every whole number. */
+/* Doubles represent every whole number up to this one. */
 #define SEED_MAX 9007199254740991.0
 
-const struct setting settings_table[N_SETTINGS] = {
-    [SET_TEMPERATURE] = {"temperature", "temp", "X", "0 = always the likeliest word", SETTING_NUMBER, 0, 5, 0.05, 2,
-                         0.7, NULL, true, false, NULL},
-    [SET_TOP_P] = {"top-p", NULL, "X", "the likeliest words up to this share", SETTING_NUMBER, 0, 1, 0.05, 2, 0.8,
-                   NULL, true, false, NULL},
-    [SET_TOP_K] = {"top-k", NULL, "N", "the N likeliest words, 0 = all", SETTING_NUMBER, 0, 1000, 1, 0, 20, NULL,
-                   true, false, "all"},
-    [SET_MIN_P] = {"min-p", NULL, "X", "no words below X times the likeliest", SETTING_NUMBER, 0, 1, 0.01, 2, 0, NULL,
-                   true, false, NULL},
-    [SET_REPEAT_PENALTY] = {"repeat-penalty", NULL, "X", "against words said lately, 1 = off", SETTING_NUMBER, 0.1,
-                            10, 0.05, 2, 1.1, NULL, true, false, NULL},
-    [SET_PRESENCE_PENALTY] = {"presence-penalty", NULL, "X", "against words said before, 0 = off", SETTING_NUMBER, -2,
-                              2, 0.1, 2, 0, NULL, true, false, NULL},
-    [SET_FREQUENCY_PENALTY] = {"frequency-penalty", NULL, "X", "against words said often, 0 = off", SETTING_NUMBER,
-                               -2, 2, 0.1, 2, 0, NULL, true, false, NULL},
-    [SET_MAX_TOKENS] = {"max-tokens", NULL, "N", "longest answer, 0 = the window's end", SETTING_NUMBER, 0, 1048576,
-                        64, 0, 0, NULL, true, false, "no limit"},
-    [SET_THINKING] = {"thinking", NULL, "on|off", "off: answer without thinking, if the model can", SETTING_CHOICE,
-                      .initial = true, .choices = thinking_choices, .in_panel = true},
-    [SET_THREADS] = {"threads", NULL, "N", "0 = one for each core", SETTING_NUMBER, 0, 512, 1, 0, 0, NULL, true,
-                     false, "one a core"},
-    [SET_SYSTEM] = {"system", NULL, "TEXT", "system prompt, empty = none", SETTING_TEXT, .in_panel = true,
-                    .blank = "the model's own"},
-    [SET_SEED] = {"seed", NULL, "N", "the same numbers, the same answer; 0 = chance", SETTING_NUMBER, 0, SEED_MAX, 1,
-                  0, 0, NULL, true, true, "chance"},
-    [SET_CONTEXT] = {"context", NULL, "N", "window in tokens, 0 = 4096 or what the model has", SETTING_NUMBER, 0,
-                     1048576, 256, 0, 0, NULL, false, false, NULL},
-    [SET_KV] = {"kv", NULL, "f16|q8_0", "how the context is stored", SETTING_CHOICE, .choices = kv_choices},
-    [SET_ATTN_WINDOW] = {"attn-window", NULL, "N", "attend to the first 4 and the last N tokens, 0 = all",
-                         SETTING_NUMBER, 0, 1048576, 256, 0, 0, NULL, false, false, NULL},
-    [SET_NO_MMAP] = {"no-mmap", NULL, NULL, "read the model file instead of mapping it", .kind = SETTING_FLAG},
-    [SET_NO_REPACK] = {"no-repack", NULL, NULL, "keep the file's layout in memory: slower, pages stay shared",
-                       .kind = SETTING_FLAG},
-    [SET_MODEL] = {"model", NULL, "FILE", "the model, a GGUF file", .kind = SETTING_TEXT},
-    [SET_DB] = {"db", NULL, "FILE", "where conversations are kept", .kind = SETTING_TEXT},
+/* The initial values repeat engine.h's defaults: the panel shows them until the model is loaded. */
+// clang-format off
+const struct setting_spec settings_table[N_SETTINGS] = {
+    [SET_TEMPERATURE] = {.name = "temperature", .option = "temp", .value_name = "X", .max = 5, .step = 0.05, .decimals = 2, .initial = 0.7, .in_panel = true, .help = "0 = always the likeliest word"},
+    [SET_TOP_P] = {.name = "top-p", .value_name = "X", .max = 1, .step = 0.05, .decimals = 2, .initial = 0.8, .in_panel = true, .help = "the likeliest words up to this share"},
+    [SET_TOP_K] = {.name = "top-k", .value_name = "N", .max = 1000, .step = 1, .initial = 20, .in_panel = true, .blank = "all", .help = "the N likeliest words, 0 = all"},
+    [SET_MIN_P] = {.name = "min-p", .value_name = "X", .max = 1, .step = 0.01, .decimals = 2, .in_panel = true, .help = "no words below X times the likeliest"},
+    [SET_REPEAT_PENALTY] = {.name = "repeat-penalty", .value_name = "X", .min = 0.1, .max = 10, .step = 0.05, .decimals = 2, .initial = 1.1, .in_panel = true, .help = "against words said lately, 1 = off"},
+    [SET_PRESENCE_PENALTY] = {.name = "presence-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said before, 0 = off"},
+    [SET_FREQUENCY_PENALTY] = {.name = "frequency-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said often, 0 = off"},
+    [SET_MAX_TOKENS] = {.name = "max-tokens", .value_name = "N", .max = 1048576, .step = 64, .in_panel = true, .blank = "no limit", .help = "longest answer, 0 = the window's end"},
+    [SET_THINKING] = {.kind = SETTING_CHOICE, .name = "thinking", .value_name = "on|off", .choices = thinking_choices, .initial = true, .in_panel = true, .help = "off: answer without thinking, if the model can"},
+    [SET_THREADS] = {.name = "threads", .value_name = "N", .max = 512, .step = 1, .in_panel = true, .blank = "one a core", .help = "0 = one for each core"},
+    [SET_SYSTEM] = {.kind = SETTING_TEXT, .name = "system", .value_name = "TEXT", .in_panel = true, .blank = "the model's own", .help = "system prompt, empty = none"},
+    [SET_SEED] = {.name = "seed", .value_name = "N", .max = SEED_MAX, .step = 1, .in_panel = true, .for_now = true, .blank = "chance", .help = "the same numbers, the same answer; 0 = chance"},
+    [SET_CONTEXT] = {.name = "context", .value_name = "N", .max = 1048576, .step = 256, .help = "window in tokens, 0 = 4096 or what the model has"},
+    [SET_KV] = {.kind = SETTING_CHOICE, .name = "kv", .value_name = "f16|q8_0", .choices = kv_choices, .help = "how the context is stored"},
+    [SET_ATTN_WINDOW] = {.name = "attn-window", .value_name = "N", .max = 1048576, .step = 256, .help = "attend to the first 4 and the last N tokens, 0 = all"},
+    [SET_NO_MMAP] = {.kind = SETTING_FLAG, .name = "no-mmap", .help = "read the model file instead of mapping it"},
+    [SET_NO_REPACK] = {.kind = SETTING_FLAG, .name = "no-repack", .help = "keep the file's layout in memory: slower, pages stay shared"},
+    [SET_MODEL] = {.kind = SETTING_TEXT, .name = "model", .value_name = "FILE", .help = "the model, a GGUF file"},
+    [SET_DB] = {.kind = SETTING_TEXT, .name = "db", .value_name = "FILE", .help = "where conversations are kept"},
 };
+// clang-format on
 
 /* A number in the C locale's notation, whatever the locale; all of text must be it. */
 static bool read_number(const char *text, double *number)
@@ -102,7 +89,7 @@ static void write_number(struct buffer *out, double number, int decimals)
     buffer_puts(out, text);
 }
 
-static bool refuse(const struct setting *row, const char *text, char *err, size_t cap)
+static bool refuse(const struct setting_spec *row, const char *text, char *err, size_t cap)
 {
     struct buffer want = {0};
     if (row->kind == SETTING_NUMBER) {
@@ -145,7 +132,7 @@ int settings_find(const char *name)
 bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id id, const char *text, char *err,
                    size_t cap)
 {
-    const struct setting *row = &settings_table[id];
+    const struct setting_spec *row = &settings_table[id];
     double number = 0;
     bool ok = true;
     switch (row->kind) {
@@ -172,7 +159,7 @@ bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id
 
 void settings_put_number(struct settings *s, enum setting_layer layer, enum setting_id id, double number)
 {
-    const struct setting *row = &settings_table[id];
+    const struct setting_spec *row = &settings_table[id];
     number = row->decimals ? number : round(number);
     s->value[layer][id].number = fmin(fmax(number, row->min), row->max);
     s->value[layer][id].set = true;
@@ -231,7 +218,7 @@ const char *settings_text(const struct settings *s, enum setting_id id)
 
 char *settings_format(const struct settings *s, enum setting_id id)
 {
-    const struct setting *row = &settings_table[id];
+    const struct setting_spec *row = &settings_table[id];
     struct buffer text = {0};
     double number = settings_number(s, id);
     const char *own = settings_text(s, id);

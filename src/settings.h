@@ -35,23 +35,23 @@ enum setting_id {
     N_SETTINGS,
 };
 
-enum setting_kind { SETTING_NUMBER, SETTING_TEXT, SETTING_FLAG, SETTING_CHOICE };
+enum setting_kind { SETTING_NUMBER, SETTING_TEXT, SETTING_FLAG, SETTING_CHOICE }; /* 0: a number */
 
-struct setting {
-    const char *name;       /* in the panel, the configuration file and the store */
-    const char *option;     /* the long option, where it is called otherwise; NULL = name */
-    const char *value_name; /* in --help; NULL for a flag */
-    const char *help;       /* a few words */
+struct setting_spec { /* a row of settings_table; fields not named there are 0 or NULL */
     enum setting_kind kind;
-    double min, max, step;      /* of a number */
-    int decimals;               /* digits after the point; 0 = whole numbers only */
-    double initial;             /* where no layer has it */
-    const char *const *choices; /* of SETTING_CHOICE, NULL-terminated; its number is the index */
+    const char *name;           /* in the panel, the configuration file and the store */
+    const char *option;         /* the long option, if it differs from name; else NULL */
+    const char *value_name;     /* in --help; NULL for a flag */
+    const char *help;           /* a few words */
+    double min, max, step;      /* SETTING_NUMBER: the range, and what an arrow key adds */
+    int decimals;               /* SETTING_NUMBER: digits after the point; 0 = whole numbers only */
+    double initial;             /* the value when no layer sets one */
+    const char *const *choices; /* SETTING_CHOICE: NULL-terminated; the value is an index into it */
+    const char *blank;          /* what the panel shows for 0 or an empty text; NULL = the value itself */
     bool in_panel;              /* can be changed while the program runs */
-    bool for_now;               /* ... for this run only; the others the store keeps */
-    const char *blank;          /* in the panel, in place of 0 or of no text; NULL = nothing special */
+    bool for_now;               /* a change is not stored: it ends with this run */
 };
-extern const struct setting settings_table[N_SETTINGS];
+extern const struct setting_spec settings_table[N_SETTINGS];
 
 /* Lowest first. */
 enum setting_layer {

@@ -1,5 +1,5 @@
-/* list.c - see list.h. */
-#include "list.h"
+/* cmd_list.c - `chinwag --list`. See cmd_list.h. */
+#include "cmd_list.h"
 
 #include "../data/store.h"
 #include "commands.h"
@@ -36,7 +36,7 @@ static int print_all(struct store *store)
     return 0;
 }
 
-int list_run(const struct settings *settings)
+int cmd_list(const struct settings *settings)
 {
     char err[512];
     char *db = settings_database(settings);
