@@ -56,6 +56,11 @@ void app_push_settings(struct app *app)
     app->status_changed = true;
 }
 
+static void push_mouse(struct app *app)
+{
+    ui_set_mouse(app->ui, settings_number(app->settings, SET_MOUSE) != 0);
+}
+
 /* ---- the panel ---- */
 
 static void changed(struct app *app, enum setting_id id)
@@ -66,6 +71,8 @@ static void changed(struct app *app, enum setting_id id)
     free(text);
     if (id == SET_THREADS && app->worker)
         worker_set_threads(app->worker, (int)settings_number(app->settings, id));
+    if (id == SET_MOUSE)
+        push_mouse(app);
     app_push_settings(app);
 }
 
@@ -183,5 +190,6 @@ void app_take_stored_settings(struct app *app, const struct store_event *event)
     }
     if (!app->worker)
         open_worker(app);
+    push_mouse(app); /* not earlier: "off" may be among the stored settings */
     app_push_settings(app);
 }

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistr.h>
 
-static const char *const thinking_choices[] = {"off", "on", NULL}; /* as a bool */
-static const char *const kv_choices[] = {"f16", "q8_0", NULL};     /* in the order of enum engine_kv_type */
+static const char *const switch_choices[] = {"off", "on", NULL}; /* the index is a bool */
+static const char *const kv_choices[] = {"f16", "q8_0", NULL};   /* in the order of enum engine_kv_type */
 
 /* Doubles represent every whole number up to this one. */
 #define SEED_MAX 9007199254740991.0
@@ -29,9 +29,10 @@ const struct setting_spec settings_table[N_SETTINGS] = {
     [SET_PRESENCE_PENALTY] = {.name = "presence-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said before, 0 = off"},
     [SET_FREQUENCY_PENALTY] = {.name = "frequency-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said often, 0 = off"},
     [SET_MAX_TOKENS] = {.name = "max-tokens", .value_name = "N", .max = 1048576, .step = 64, .in_panel = true, .blank = "no limit", .help = "longest answer, 0 = the window's end"},
-    [SET_THINKING] = {.kind = SETTING_CHOICE, .name = "thinking", .value_name = "on|off", .choices = thinking_choices, .initial = true, .in_panel = true, .help = "off: answer without thinking, if the model can"},
+    [SET_THINKING] = {.kind = SETTING_CHOICE, .name = "thinking", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "off: answer without thinking, if the model can"},
     [SET_THREADS] = {.name = "threads", .value_name = "N", .max = 512, .step = 1, .in_panel = true, .blank = "one a core", .help = "0 = one for each core"},
     [SET_SYSTEM] = {.kind = SETTING_TEXT, .name = "system", .value_name = "TEXT", .in_panel = true, .blank = "the model's own", .help = "system prompt, empty = none"},
+    [SET_MOUSE] = {.kind = SETTING_CHOICE, .name = "mouse", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "on: the wheel scrolls, off: the mouse selects"},
     [SET_SEED] = {.name = "seed", .value_name = "N", .max = SEED_MAX, .step = 1, .in_panel = true, .for_now = true, .blank = "chance", .help = "the same numbers, the same answer; 0 = chance"},
     [SET_CONTEXT] = {.name = "context", .value_name = "N", .max = 1048576, .step = 256, .help = "window in tokens, 0 = 4096 or what the model has"},
     [SET_KV] = {.kind = SETTING_CHOICE, .name = "kv", .value_name = "f16|q8_0", .choices = kv_choices, .help = "how the context is stored"},

@@ -24,6 +24,7 @@ enum setting_id {
     SET_THINKING,
     SET_THREADS,
     SET_SYSTEM,
+    SET_MOUSE,
     SET_SEED,
     SET_CONTEXT,
     SET_KV,

@@ -392,15 +392,23 @@ static void do_suspend(struct ui *ui, const char *argument)
     screen_return(ui->mouse);
 }
 
-/* What `on`, `off`, or nothing makes of a switch. */
-static bool on_or_toggled(const char *argument, bool is_on)
+/* Sets *on from the argument: "on", "off", or nothing, which toggles. False, with a flash, for any other argument. */
+static bool read_switch(struct ui *ui, const char *command, const char *argument, bool *on)
 {
-    return *argument ? !is_word(argument, "off") : !is_on;
+    bool off = is_word(argument, "off");
+    if (*argument && !off && !is_word(argument, "on")) {
+        ui_flash_format(ui, "/%s takes on or off, not \"%.40s\"", command, argument);
+        return false;
+    }
+    *on = *argument ? !off : !*on;
+    return true;
 }
 
 static void do_thoughts(struct ui *ui, const char *argument)
 {
-    bool unfold = on_or_toggled(argument, ui->transcript.unfolded);
+    bool unfold = ui->transcript.unfolded;
+    if (!read_switch(ui, "thoughts", argument, &unfold))
+        return;
     if (!ui->plain)
         draw_measure(ui);
     if (!transcript_unfold(&ui->transcript, unfold) || ui->plain)
@@ -409,9 +417,13 @@ static void do_thoughts(struct ui *ui, const char *argument)
 
 static void do_mouse(struct ui *ui, const char *argument)
 {
-    ui->mouse = on_or_toggled(argument, ui->mouse);
-    screen_modes(ui->mouse);
-    ui_flash(ui, ui->mouse ? "the wheel scrolls; hold Shift to select" : "the mouse is the terminal's");
+    bool on = ui->mouse;
+    if (!read_switch(ui, "mouse", argument, &on))
+        return;
+    ui_set_mouse(ui, on);
+    ui_emit_pair(ui, UI_SET_TEXT, 0, "mouse", on ? "on" : "off");
+    ui_flash(ui,
+             on ? "the wheel scrolls; hold Shift to select text" : "the mouse selects text; PgUp and PgDn scroll");
 }
 
 bool command_close_innermost(struct ui *ui)

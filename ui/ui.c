@@ -85,7 +85,6 @@ struct ui *ui_open(char *err, size_t cap)
     draft_init(&ui->prompt.draft);
     ui->title = mem_strdup("");
     ui->plain = wants_plain();
-    ui->mouse = true;
     ui->dirty = true;
     if (!ui->plain && !screen_open(err, cap)) {
         ui_close(ui);
@@ -465,6 +464,15 @@ void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n)
 {
     panel_set_settings(ui, settings, n);
     ui->dirty = true;
+}
+
+void ui_set_mouse(struct ui *ui, bool on)
+{
+    if (ui->plain || ui->mouse == on)
+        return;
+    ui->mouse = on;
+    if (!ui->editor) /* else its end sets the modes */
+        screen_modes(on);
 }
 
 void ui_set_models(struct ui *ui, const char *const *names, size_t n)

@@ -137,6 +137,10 @@ struct ui_setting {   /* one row of the settings panel; adjusted with arrow keys
 };
 void ui_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 
+/* Whether the mouse wheel scrolls the transcript, which keeps the terminal from selecting text with the mouse. Off until
+ * the first call. `/mouse` changes it at once and emits UI_SET_TEXT "mouse" with "on" or "off". */
+void ui_set_mouse(struct ui *ui, bool on);
+
 /* What the model's file asked for could be, given what is typed: offered for choice, and to Tab. */
 void ui_set_models(struct ui *ui, const char *const *names, size_t n);
 

@@ -180,6 +180,7 @@ int main(void)
     ui_show_conversation(ui, 1, "Half-marathon plan");
     ui_set_status(ui, &status);
     set_settings();
+    ui_set_mouse(ui, true);
     int64_t next_piece = 0;
     while (!quit) {
         struct ui_event event;
