@@ -10,7 +10,7 @@
 
 #define WHEEL_LINES 3
 
-/* Keys with which editing goes on in any editor, and what they do to it. */
+/* Keys that edit any draft, and what they do to it. */
 static const struct {
     enum action action;
     void (*act)(struct draft *d, enum draft_move to);

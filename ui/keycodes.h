@@ -34,6 +34,9 @@ enum {
     KEYS_WHEEL_DOWN,
     KEYS_RESIZE,
     KEYS_F1 = KEYS_SPECIAL + 0x100, /* to F12 in order */
+    KEYS_PASTE_BEGIN = KEYS_SPECIAL + 0x200,
+    KEYS_PASTE_END,
+    KEYS_UNKNOWN, /* a sequence or a byte without a meaning */
 
     KEYS_ALT = 0x1000000,
     KEYS_CONTROL = 0x2000000, /* with a special key */

@@ -7,6 +7,7 @@
  */
 #include "state.h"
 
+#include "decode.h"
 #include "status.h"
 #include "text.h"
 #include "tty.h"
@@ -86,21 +87,25 @@ void plain_close(struct ui *ui)
 
 /* ---- input ---- */
 
-static void take_line(struct ui *ui, const char *line, size_t n)
+static void take_line(struct ui *ui, const char *typed, size_t typed_n)
 {
     struct plain *p = ui->lines;
-    p->in_line = false; /* the terminal echoed its end */
+    struct buf line = {0};
+    size_t n;
+    p->in_line = false;                 /* the terminal echoed its end */
+    decode_text(typed, typed_n, &line); /* keys that edit elsewhere leave nothing behind */
+    char *text = text_valid(buf_cstr(&line), line.n, &n);
+    buf_free(&line);
     if (ui->prompt.kind == PROMPT_DELETE) {
         ui->prompt.kind = PROMPT_NONE;
-        if (n && (line[0] == 'y' || line[0] == 'Y'))
+        if (text[0] == 'y' || text[0] == 'Y')
             ui_emit(ui, UI_DELETE, 0, 0, "");
+        free(text);
         return;
     }
-    bool continued = n && line[n - 1] == '\\';
-    size_t valid_n;
-    char *valid = text_valid(line, continued ? n - 1 : n, &valid_n);
-    buf_add(&p->message, valid, valid_n);
-    free(valid);
+    bool continued = n && text[n - 1] == '\\';
+    buf_add(&p->message, text, n - continued);
+    free(text);
     if (continued) {
         buf_str(&p->message, "\n");
         return;
@@ -120,8 +125,8 @@ static bool may_take(const struct ui *ui, const char *line, size_t n)
     enum action action;
     const char *argument, *message;
     struct buf typed = {0};
-    buf_add(&typed, line, n);
-    bool is_command = n && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
+    decode_text(line, n, &typed);
+    bool is_command = typed.n && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
     buf_free(&typed);
     return is_command;
 }

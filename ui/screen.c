@@ -16,7 +16,6 @@
 #undef lines /* macros of <term.h> */
 #undef columns
 
-#define ESCAPE_DELAY_MS 25 /* between Esc the key and the first byte of a sequence */
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
 #define MOUSE_OFF "\033[?1006l\033[?1002l\033[?1000l"
@@ -125,7 +124,6 @@ bool screen_open(char *err, size_t cap)
     }
     del_curterm(cur_term); /* initscr, which ends the program over an unknown type, makes its own */
     tty_save();
-    set_escdelay(ESCAPE_DELAY_MS);
     use_tioctl(TRUE);
     initscr();
     arm_restore();
@@ -133,12 +131,13 @@ bool screen_open(char *err, size_t cap)
     noecho();
     nonl();
     keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
+    typeahead(-1); /* a frame is drawn whole even while keys wait */
     scrollok(stdscr, FALSE);
     leaveok(stdscr, FALSE);
     mouseinterval(0);
     init_colours();
     keys_init();
+    keys_take_over();
     open_now = true;
     return true;
 }
@@ -170,6 +169,7 @@ void screen_leave(void)
 void screen_return(bool mouse)
 {
     reset_prog_mode();
+    keys_take_over();
     screen_resized();
     clearok(curscr, TRUE);
     refresh();

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 bool screen_open(char *err, size_t cap);
 void screen_close(void);
@@ -34,10 +35,10 @@ void screen_return(bool mouse);            /* ... and ours again */
 void screen_copy(const char *s, size_t n); /* to the clipboard, by OSC 52 */
 
 /* keys.c */
-#define KEYS_PASTE_BEGIN (KEYS_SPECIAL + 0x200)
-#define KEYS_PASTE_END (KEYS_SPECIAL + 0x201)
-#define KEYS_UNKNOWN (KEYS_SPECIAL + 0x202) /* a sequence nobody knows */
 void keys_init(void);
-int keys_read(void); /* the next key, KEYS_NONE if none has arrived; never waits longer than ESCDELAY */
+void keys_take_over(void); /* what waits to be read was typed while the terminal was in another mode */
+bool keys_fill(void);      /* reads what has come; false: nothing had. Never waits. */
+int keys_next(void);       /* the next key of what was read, KEYS_NONE: none is complete */
+int64_t keys_due(void);    /* when the next key is complete although no byte comes (a lone Esc); 0 = never */
 
 #endif

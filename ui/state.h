@@ -118,6 +118,8 @@ struct ui {
     struct history history;
     struct prompt prompt;
     struct paste paste;
+    int *keys; /* of one reading */
+    size_t cap_keys;
     struct buf pasted;   /* gathered from the keys of one reading */
     char completing[80]; /* beginning that Tab is going through the completions of; "" = none */
     size_t completion;   /* the one shown */

@@ -15,9 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define DRAW_SHARE 20      /* drawing takes at most one part in so many of the time while an answer is written ... */
-#define FRAME_MOST_MS 100  /* ... unless that would be seldomer than this */
-#define KEYS_AT_ONCE 65536 /* then the rest of the program has a turn */
+#define DRAW_SHARE 20     /* drawing takes at most one part in so many of the time while an answer is written ... */
+#define FRAME_MOST_MS 100 /* ... unless that would be seldomer than this */
 
 /* ---- events ---- */
 
@@ -120,6 +119,7 @@ void ui_close(struct ui *ui)
     draft_free(&ui->prompt.draft);
     history_clear(&ui->history);
     buf_free(&ui->pasted);
+    free(ui->keys);
     buf_free(&ui->queued_text);
     typing_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
@@ -184,6 +184,8 @@ int ui_timeout(const struct ui *ui)
         timeout = sooner(timeout, ui->flash_until - now);
     if (typing_due(ui))
         timeout = sooner(timeout, typing_due(ui) - now);
+    if (!ui->plain && keys_due())
+        timeout = sooner(timeout, keys_due() - now);
     return timeout;
 }
 
@@ -204,20 +206,32 @@ static void gather_paste(struct ui *ui, int key)
         buf_add(&ui->pasted, bytes, text_encode((uint32_t)key, bytes));
 }
 
+/* Reads and decodes all keys there are into ui->keys; returns how many. */
+static size_t read_keys(struct ui *ui)
+{
+    size_t n = 0;
+    keys_fill();
+    for (int key; (key = keys_next()) != KEYS_NONE; n++) {
+        ui->keys = mem_grow(ui->keys, &ui->cap_keys, n + 1, sizeof *ui->keys);
+        ui->keys[n] = key;
+    }
+    return n;
+}
+
 static void take_keys(struct ui *ui)
 {
-    static int keys[KEYS_AT_ONCE];
-    size_t n = 0;
-    while (n < KEYS_AT_ONCE && (keys[n] = keys_read()) != KEYS_NONE)
-        n++;
     int64_t now = tty_now_ms();
+    size_t n = read_keys(ui), unmarked = 0;
     for (size_t i = 0; i < n && !ui->editor; i++) {
-        if (keys[i] == KEYS_RESIZE)
+        if (i >= unmarked)
+            unmarked = i + paste_unmarked(&ui->paste, ui->keys + i, n - i, i == 0, now);
+        bool crlf = i && ui->keys[i - 1] == KEYS_ENTER && ui->keys[i] == KEY_CTRL('J');
+        if (crlf && i >= unmarked && !ui->paste.active) /* Enter as some programs send it */
             continue;
-        switch (paste_take(&ui->paste, keys[i], n == 1, now)) {
-        case PASTE_TEXT: gather_paste(ui, keys[i]); break;
+        switch (i < unmarked ? PASTE_TEXT : paste_take(&ui->paste, ui->keys[i], n == 1, now)) {
+        case PASTE_TEXT: gather_paste(ui, ui->keys[i]); break;
         case PASTE_MARK: flush_paste(ui); break;
-        default: flush_paste(ui); input_key(ui, keys[i]);
+        default: flush_paste(ui); input_key(ui, ui->keys[i]);
         }
     }
     flush_paste(ui);

@@ -16,6 +16,20 @@ KEYS = {
 }
 
 
+# A local terminal, wherever the tests run.
+SURROUNDINGS = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "SSH_CONNECTION": "", "SSH_TTY": "", "ESCDELAY": ""}
+
+
+def reset_signals():
+    """A shell starts background jobs with SIGINT and SIGQUIT ignored, and what is ignored or blocked stays so."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        try:
+            signal.signal(number, signal.SIG_DFL)
+        except OSError:
+            pass  # the C library's own
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
 class Stream(pyte.ByteStream):
     """pyte lacks three sequences ncurses uses on every xterm: SU, SD and REP."""
     csi = dict(pyte.ByteStream.csi, S="scroll_up", T="scroll_down", b="repeat")
@@ -65,7 +79,8 @@ class Terminal:
         if self.pid == 0:
             os.close(self.fd)
             os.login_tty(terminal)
-            os.execvpe(argv[0], argv, {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
+            reset_signals()
+            os.execvpe(argv[0], argv, {**os.environ, **SURROUNDINGS, **(env or {})})
         os.close(terminal)
         self.status = None
 

@@ -44,10 +44,12 @@ class Ui(Terminal):
 
     count = 0
 
-    def __init__(self, columns=80, lines=24, **env):
+    def __init__(self, columns=80, lines=24, before=None, **env):
+        """before: a shell command that has the terminal until the demo starts."""
         Ui.count += 1
         self.log = os.path.join(scratch, f"events-{Ui.count}")
-        super().__init__([demo], columns, lines, {"UI_DEMO_LOG": self.log, "UI_DEMO_DELAY": "5", "TMPDIR": scratch,
+        argv = ["sh", "-c", before + '; exec "$0"', demo] if before else [demo]
+        super().__init__(argv, columns, lines, {"UI_DEMO_LOG": self.log, "UI_DEMO_DELAY": "5", "TMPDIR": scratch,
                                                   "HOME": scratch, "CHINWAG_PLAIN": "", **env})
 
     def events(self):
