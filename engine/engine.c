@@ -37,6 +37,11 @@ const char *engine_answer_start(const engine_model *model)
     return template_answer_start(model->chat);
 }
 
+struct engine_answer_span engine_answer_span(const engine_model *model, const char *text, size_t len, bool whole)
+{
+    return template_answer_span(model->chat, text, len, whole);
+}
+
 void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt)
 {
     template_skip_thought(model->chat, prompt);

@@ -48,13 +48,20 @@ struct engine_model_options {
 engine_model *engine_model_open(const struct engine_model_options *options, char *err, size_t cap);
 void engine_model_close(engine_model *model); /* NULL is fine */
 
+enum engine_template {                          /* how the chat format was chosen */
+                       ENGINE_TEMPLATE_KNOWN,   /* the file's chat template was recognised */
+                       ENGINE_TEMPLATE_MISSING, /* the file has none: a guess, ChatML or the plain transcript */
+                       ENGINE_TEMPLATE_UNKNOWN, /* the file's template was not recognised, or is damaged: a guess likewise */
+};
+
 struct engine_model_info { /* strings belong to the model */
     const char *name;      /* general.name, or the file's name without ".gguf" */
     const char *architecture;
     const char *quantization; /* the format most bytes of the layers are in, "Q4_1" */
     const char *tokenizer;    /* "smollm", "qwen2", ... */
-    const char *chat_format;  /* the template recognised: "chatml", "llama3", ...; "none" */
-    const char *cpu;          /* kernel set chosen: "avx512vnni", "avx2", "scalar", ... */
+    const char *chat_format;  /* "chatml", "llama3", ...; "none" is the plain "User: / Assistant:" transcript */
+    enum engine_template chat_template;
+    const char *cpu; /* kernel set chosen: "avx512vnni", "avx2", "scalar", ... */
     int n_vocab, n_layers, n_embd, n_heads, n_kv_heads, head_dim, n_ff;
     int n_ctx_train; /* 0 where the file does not say */
     uint64_t file_bytes, tensor_bytes, parameters;
@@ -136,6 +143,16 @@ const char *engine_answer_start(const engine_model *model);
 /* Appends an empty thought to a prompt that asks for an answer, so that a model that thinks answers at once (Qwen3's
  * enable_thinking=false). Nothing where the template has no such switch, or begins the thought itself. */
 void engine_skip_thought(const engine_model *model, struct engine_tokens *prompt);
+
+/* Which bytes of an answer's text belong to it. A plain transcript (chat_format "none") has no token that ends a turn:
+ * the model goes on with a line that begins with "User:", and the answer ends before that line. Call it with the whole
+ * text each time the text has grown: bytes that may yet become such a line, and white space before them, are left out
+ * until they are decided, so `start` and `end` never move back. Other formats: all of the text, at once. */
+struct engine_answer_span {
+    size_t start, end; /* start: after the white space that follows "Assistant:" */
+    bool ended;        /* the next turn has begun: stop sampling */
+};
+struct engine_answer_span engine_answer_span(const engine_model *model, const char *text, size_t len, bool whole);
 
 /* The thought an answer begins with, where the model is one that reasons (Qwen3, DeepSeek-R1): <think>, what it
  * thinks, </think>, and the answer proper. Only a text that begins with <think>, white space aside, has one; further

@@ -617,6 +617,7 @@ static bool load(struct loader *l)
     m->info.vocab_ms = now_ms() - vocab_start;
     m->info.tokenizer = tokenizer_name(m->tokenizer);
     m->info.chat_format = template_name(m->chat);
+    m->info.chat_template = template_origin(m->chat);
     m->info.n_vocab = tokenizer_n_vocab(m->tokenizer);
     m->info.architecture = m->info.quantization = m->info.cpu = "none";
     if (!l->options->vocab_only) {

@@ -28,6 +28,7 @@ enum trim { TRIM_NONE, TRIM_IF_SAID, TRIM_ALL, TRIM_ANSWERS_IF_SAID };
 struct format {
     const char *name;
     const char *marks[3]; /* what the template's text must contain, all of them */
+    const char *variant;  /* found in variants that differ from this format: they get it, as a guess; or NULL */
     const char *token;    /* where no template is recognised, a vocabulary with this token has this format; or NULL */
     const char *before[3]; /* a message, by enum engine_role; before[ENGINE_ASSISTANT] asks for an answer too */
     const char *after[3];
@@ -35,9 +36,10 @@ struct format {
     const char *preamble; /* begins the system message, which is there even without a text */
     enum system_place system;
     enum trim trim;
-    bool thinks;  /* Qwen3: answers begin with a <think> block, which is not sent back */
-    bool spelled; /* before and after of questions, and lead, are taken from the template's literals */
-    bool prompts; /* the template may have a default system prompt */
+    bool thinks;     /* Qwen3: answers begin with a <think> block, which is not sent back */
+    bool spelled;    /* before and after of questions, and lead, are taken from the template's literals */
+    bool prompts;    /* the template may have a default system prompt */
+    bool transcript; /* no token ends a turn: see plain_turns */
     /* The BOS in front of questions is there only where the template's text contains this; or NULL. */
     const char *begins;
 };
@@ -70,7 +72,7 @@ static const struct format formats[] = {
      .after = {"<|eot_id|>", "<|eot_id|>", "<|eot_id|>"},
      .trim = TRIM_ALL},
     {.name = "zephyr",
-     .marks = {"<|user|>", "<|assistant|>", "+ eos_token"},
+     .marks = {"<|user|>", "<|assistant|>", "content'] + eos_token"},
      .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
      .after = {EOS "\n", EOS "\n", EOS "\n"}},
     {.name = "llama2",
@@ -84,6 +86,7 @@ static const struct format formats[] = {
     /* Mistral: the versions differ in spaces, and in where the system prompt goes. */
     {.name = "mistral",
      .marks = {"[INST]", "loop.last and system_message"},
+     .variant = "[SYSTEM_PROMPT]",
      .before = {"", "[INST] ", ""},
      .after = {"\n\n", "[/INST]", EOS},
      .system = SYSTEM_LAST,
@@ -91,6 +94,7 @@ static const struct format formats[] = {
      .spelled = true},
     {.name = "mistral",
      .marks = {"[INST]"},
+     .variant = "[SYSTEM_PROMPT]",
      .before = {"", "[INST] ", ""},
      .after = {"\n\n", "[/INST]", EOS},
      .system = SYSTEM_FIRST,
@@ -99,15 +103,22 @@ static const struct format formats[] = {
 };
 
 /* Where nothing is known: a plain transcript, which every language model has seen. */
-static const struct format plain = {
-    .name = "none", .before = {"", "User: ", "Assistant:"}, .after = {"\n\n", "\n", "\n"}, .lead = " "};
+static const struct format plain = {.name = "none",
+                                    .before = {"", "User: ", "Assistant:"},
+                                    .after = {"\n\n", "\n", "\n"},
+                                    .lead = " ",
+                                    .transcript = true};
+
+/* What begins a turn of a plain transcript: an answer ends before a line that begins with one of these. */
+static const char *const plain_turns[] = {"User:", "Assistant:"};
 
 struct chat_template {
     const struct tokenizer *tokenizer;
     struct format format; /* a row of the table, with the strings taken from the template in place */
-    int32_t bos;          /* the prompt begins with it; -1 = with none */
-    bool trim[3];         /* by role */
-    char *system;         /* the template's default system prompt, or NULL */
+    enum engine_template origin;
+    int32_t bos;  /* the prompt begins with it; -1 = with none */
+    bool trim[3]; /* by role */
+    char *system; /* the template's default system prompt, or NULL */
     char *date;
     char *spelled[2];  /* owned strings that format points to */
     int32_t think_end; /* </think>, or -1 */
@@ -203,6 +214,49 @@ static void spell(struct chat_template *c, const char *text)
         c->format.after[ENGINE_ASSISTANT] = EOS " ";
 }
 
+/* The byte after the tag that begins at `tag` ("{%", "{{" or "{#"), string literals skipped; NULL where it is not
+ * closed. */
+static const char *tag_end(const char *tag)
+{
+    char close = tag[1] == '{' ? '}' : tag[1], quote = 0;
+    for (const char *at = tag + 2; *at; at++) {
+        if (quote) {
+            quote = *at == quote ? 0 : quote;
+            at += *at == '\\' && at[1];
+        } else if (close != '#' && (*at == '\'' || *at == '"')) {
+            quote = *at;
+        } else if (*at == close && at[1] == '}') {
+            return at + 2;
+        }
+    }
+    return NULL;
+}
+
+/* Whether every tag of the Jinja text is closed, and every for, if and macro has its end. A text cut short or
+ * damaged by an edit fails; what the statements mean is not looked at. */
+static bool blocks_match(const char *text)
+{
+    static const char *const kinds[] = {"for", "if", "macro"};
+    int open[sizeof kinds / sizeof *kinds] = {0};
+    for (const char *at = text, *end; (at = strchr(at, '{')); at = end) {
+        end = at + 1;
+        if (at[1] != '%' && at[1] != '{' && at[1] != '#')
+            continue;
+        if (!(end = tag_end(at)))
+            return false;
+        const char *word = at + 2 + strspn(at + 2, "-+ \t\r\n");
+        bool ends = at[1] == '%' && strncmp(word, "end", 3) == 0;
+        size_t n = strspn(word += ends ? 3 : 0, "abcdefghijklmnopqrstuvwxyz_");
+        for (size_t i = 0; at[1] == '%' && i < sizeof kinds / sizeof *kinds; i++) {
+            if (n == strlen(kinds[i]) && memcmp(word, kinds[i], n) == 0)
+                open[i] += ends ? -1 : 1;
+            if (open[i] < 0)
+                return false;
+        }
+    }
+    return !open[0] && !open[1] && !open[2];
+}
+
 static bool matches(const struct format *f, const char *text)
 {
     for (size_t i = 0; i < 3 && f->marks[i]; i++) {
@@ -212,12 +266,18 @@ static bool matches(const struct format *f, const char *text)
     return true;
 }
 
-static const struct format *recognise(const char *text, const struct tokenizer *t)
+static const struct format *recognise(const char *text, const struct tokenizer *t, enum engine_template *origin)
 {
+    bool sound = text && blocks_match(text);
     for (size_t i = 0; text && i < sizeof formats / sizeof *formats; i++) {
-        if (matches(&formats[i], text))
+        /* A damaged template is a hint, taken where the vocabulary agrees. */
+        if (matches(&formats[i], text) && (sound || tokenizer_find(t, formats[i].marks[0]) >= 0)) {
+            bool variant = formats[i].variant && strstr(text, formats[i].variant);
+            *origin = sound && !variant ? ENGINE_TEMPLATE_KNOWN : ENGINE_TEMPLATE_UNKNOWN;
             return &formats[i];
+        }
     }
+    *origin = text ? ENGINE_TEMPLATE_UNKNOWN : ENGINE_TEMPLATE_MISSING;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (formats[i].token && tokenizer_find(t, formats[i].token) >= 0)
             return &formats[i];
@@ -253,11 +313,11 @@ struct chat_template *template_open(const struct gguf *g, const struct tokenizer
     struct gguf_string jinja = {0};
     char ignored[200];
     gguf_get_string(g, "tokenizer.chat_template", &jinja, ignored, sizeof ignored);
-    char *text = jinja.s ? xstrndup(jinja.s, jinja.n) : NULL;
+    char *text = jinja.n ? xstrndup(jinja.s, jinja.n) : NULL;
     c->tokenizer = t;
     c->bos = tokenizer_bos(t);
     c->think_end = tokenizer_find(t, "</think>");
-    c->format = *recognise(text, t);
+    c->format = *recognise(text, t, &c->origin);
     c->start = "";
     if (text)
         read_details(c, text);
@@ -279,6 +339,11 @@ void template_close(struct chat_template *c)
 const char *template_name(const struct chat_template *c)
 {
     return c->format.name;
+}
+
+enum engine_template template_origin(const struct chat_template *c)
+{
+    return c->origin;
 }
 
 /* ---- putting a prompt together -------------------------------------------------------------------------- */
@@ -581,6 +646,51 @@ bool template_render(const struct chat_template *c, const struct engine_message 
         return false;
     }
     return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static size_t without_spaces_at_end(const char *text, size_t from, size_t to)
+{
+    while (to > from && is_space(text[to - 1]))
+        to--;
+    return to;
+}
+
+/* What text[from..len), the rest of a text from the start of a line, has of a turn's label: all of it (`whole`), or
+ * so far. */
+static bool begins_turn(const char *text, size_t from, size_t len, bool whole)
+{
+    for (size_t i = 0; i < sizeof plain_turns / sizeof *plain_turns; i++) {
+        size_t n = strlen(plain_turns[i]), some = len - from < n ? len - from : n;
+        if (memcmp(text + from, plain_turns[i], some) == 0 && (some == n || !whole))
+            return true;
+    }
+    return false;
+}
+
+struct engine_answer_span template_answer_span(const struct chat_template *c, const char *text, size_t len,
+                                               bool whole)
+{
+    struct engine_answer_span span = {0, len, false};
+    if (!c->format.transcript)
+        return span;
+    while (span.start < len && is_space(text[span.start]))
+        span.start++;
+    for (size_t line = span.start; line < len;) {
+        span.ended = begins_turn(text, line, len, true);
+        if (span.ended || (!whole && begins_turn(text, line, len, false))) {
+            span.end = line;
+            break;
+        }
+        const char *newline = memchr(text + line, '\n', len - line);
+        line = newline ? (size_t)(newline - text) + 1 : len;
+    }
+    span.end = without_spaces_at_end(text, span.start, span.end);
+    return span;
 }
 
 const char *template_answer_start(const struct chat_template *c)

@@ -1,5 +1,6 @@
 /* cmd_inspect.c - `chinwag inspect`: what is in a model file, and what it would need here. */
 #include "commands.h"
+#include "model_notes.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -27,7 +28,9 @@ static void print_model(const engine_model *model, int n_ctx)
     printf("weights       %.1f MiB, mostly %s\n", (double)m->tensor_bytes / MIB, m->quantization);
     print_formats(model);
     printf("tokenizer     %s, %d tokens\n", m->tokenizer, m->n_vocab);
-    printf("template      %s\n", m->chat_format);
+    char note[200];
+    bool guessed = model_template_note(m, note, sizeof note);
+    printf("template      %s%s%s\n", m->chat_format, guessed ? ": " : "", note);
     if (m->n_ctx_train > 0)
         printf("window        trained on %d tokens\n", m->n_ctx_train);
     else

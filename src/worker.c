@@ -2,6 +2,7 @@
 #include "worker.h"
 
 #include "base.h"
+#include "model_notes.h"
 #include "worker_state.h"
 
 #include <errno.h>
@@ -210,6 +211,9 @@ void worker_take_threads(struct worker *w)
         return;
     w->session_threads = threads;
     engine_session_set_threads(w->session, threads);
+    char text[300];
+    if (model_threads_note(engine_session_threads(w->session), engine_default_threads(), text, sizeof text))
+        worker_notice(w, NULL, text);
 }
 
 struct engine_sampling worker_sampling(struct worker *w)
@@ -258,6 +262,11 @@ static bool loading(void *ctx, float done)
         worker_emit(w, e);
     }
     return !worker_interrupted(w);
+}
+
+static void note(void *ctx, const char *sentence)
+{
+    worker_notice(ctx, NULL, sentence);
 }
 
 static void take_model(struct worker *w, engine_model *model, engine_session *session)
@@ -309,6 +318,7 @@ static void load(struct worker *w, const char *path)
     e->event.threads = engine_session_threads(session);
     e->event.sampling = engine_default_sampling(model);
     worker_emit(w, e);
+    model_notes(model, session, note, w);
 }
 
 /* ---- the thread ---- */

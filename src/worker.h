@@ -79,7 +79,7 @@ enum worker_event_type {
     WORKER_DONE,        /* answer, end, stats, text = the whole answer; answer 0: the end of a worker_compact */
     WORKER_COMPACTING,  /* conversation */
     WORKER_SUMMARY, /* conversation, first..last: ids covered by the new summary (with all before), text, method */
-    WORKER_NOTICE,  /* conversation, text: one line for the transcript ("the message was cut ...") */
+    WORKER_NOTICE,  /* conversation, or 0: whichever is shown; text: one line for the transcript */
 };
 
 enum worker_end { WORKER_END_COMPLETE, WORKER_END_STOPPED, WORKER_END_LENGTH, WORKER_END_FAILED /* text says why */ };

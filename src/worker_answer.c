@@ -14,7 +14,9 @@ struct answer { /* being written */
     struct job *job;
     size_t n_prompt;
     struct engine_stream stream;
-    struct buffer text;
+    struct buffer raw;        /* all that was sampled, as text */
+    struct buffer text;       /* the part of it that belongs to the answer (engine_answer_span): shown and stored */
+    bool turned;              /* the model has begun the next turn: raw and ids hold more than the answer */
     struct engine_tokens ids; /* all that were sampled */
     size_t n_whole;           /* of these, the ones whose text is whole: what the next prompt repeats */
 };
@@ -44,16 +46,29 @@ static void on_progress(void *ctx, size_t done, size_t total)
     emit_progress(ctx, total ? (float)done / (float)total : 1, done == total);
 }
 
-static void add_text(struct answer *a, const char *piece, size_t n)
+/* Sends out what has become certain of the answer's text; `whole`: no more will be sampled. */
+static void show_text(struct answer *a, bool whole)
 {
-    n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
-    if (!n)
+    struct engine_answer_span span = engine_answer_span(a->w->model, a->raw.s ? a->raw.s : "", a->raw.len, whole);
+    a->turned = span.ended;
+    if (span.start + a->text.len >= span.end)
         return;
+    const char *piece = a->raw.s + span.start + a->text.len;
+    size_t n = span.end - span.start - a->text.len;
     buffer_add(&a->text, piece, n);
     struct queued_event *e = worker_event_new(WORKER_PIECE, a->job);
     e->event.text = mem_copy(piece, n);
     e->event.stats = stats_of(a->w, a->job);
     worker_emit(a->w, e);
+}
+
+static void add_text(struct answer *a, const char *piece, size_t n)
+{
+    n = strnlen(piece, n); /* a NUL ends a text everywhere else in the program */
+    if (!n)
+        return;
+    buffer_add(&a->raw, piece, n);
+    show_text(a, false);
 }
 
 static void add_token(struct answer *a, int32_t id)
@@ -88,7 +103,11 @@ static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
         struct engine_sampling sampling = worker_sampling(a->w);
         int32_t id = -1;
         switch (engine_session_next(a->w->session, &sampling, &id, err, cap)) {
-        case ENGINE_OK: add_token(a, id); break;
+        case ENGINE_OK:
+            add_token(a, id);
+            if (a->turned)
+                return WORKER_END_COMPLETE;
+            break;
         case ENGINE_END: end_text(a); return WORKER_END_COMPLETE;
         case ENGINE_FULL: return WORKER_END_LENGTH;
         case ENGINE_CANCELLED: return WORKER_END_STOPPED;
@@ -131,7 +150,7 @@ static void remember(struct answer *a)
 {
     struct engine_thought thought = {0};
     engine_thought_read(&thought, a->text.s ? a->text.s : "", a->text.len, true);
-    if (!a->n_whole || thought.state != ENGINE_THOUGHT_NONE)
+    if (!a->n_whole || a->turned || thought.state != ENGINE_THOUGHT_NONE)
         return;
     struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
     recall_set_ids(r, a->ids.ids, a->n_whole);
@@ -154,8 +173,10 @@ void worker_answer(struct worker *w, struct job *job)
     struct answer a = {.w = w, .job = job};
     recall_trim(w->recall);
     enum worker_end end = evaluate_and_write(&a, err, sizeof err);
+    show_text(&a, true);
     remember(&a);
     worker_answer_ended(w, job, end, end == WORKER_END_FAILED ? err : a.text.s ? a.text.s : "");
     engine_tokens_free(&a.ids);
+    buffer_free(&a.raw);
     buffer_free(&a.text);
 }

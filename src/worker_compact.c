@@ -49,6 +49,8 @@ static bool read_summary(struct worker *w, int max, struct buffer *out)
             return false;
         size_t n = engine_stream_push(&stream, w->model, id, piece, sizeof piece);
         buffer_add(out, piece, strnlen(piece, n));
+        if (engine_answer_span(w->model, out->s ? out->s : "", out->len, false).ended)
+            return true;
         if (i % LOOK_EVERY == LOOK_EVERY - 1 && out->len && summary_loops(out->s, out->len))
             return true;
     }
@@ -72,17 +74,23 @@ static bool render_request(struct worker *w, const struct job *job, size_t n, co
            (int)out->n <= room;
 }
 
-/* A model that thinks all the same is taken at its answer. */
-static void drop_thought(struct buffer *text)
+static void keep_range(struct buffer *text, size_t start, size_t end)
 {
-    struct engine_thought t = {0};
-    engine_thought_read(&t, text->s ? text->s : "", text->len, true);
-    if (!t.answer)
-        return;
-    char *answer = mem_copy(text->s + t.answer, text->len - t.answer);
+    char *kept = mem_copy(text->s ? text->s + start : "", end - start);
     buffer_cut(text, 0);
-    buffer_puts(text, answer);
-    free(answer);
+    buffer_puts(text, kept);
+    free(kept);
+}
+
+/* Drops a <think> block that the model wrote despite the switch, and what follows the end of its turn. */
+static void keep_answer(const struct worker *w, struct buffer *text)
+{
+    struct engine_answer_span span = engine_answer_span(w->model, text->s ? text->s : "", text->len, true);
+    struct engine_thought t = {0};
+    keep_range(text, span.start, span.end);
+    engine_thought_read(&t, text->s ? text->s : "", text->len, true);
+    if (t.answer)
+        keep_range(text, t.answer, text->len);
 }
 
 /* The model's own summary of the first `cover` messages, or NULL: interrupted, no room, or not to be trusted. */
@@ -101,7 +109,7 @@ static char *ask_model(struct worker *w, const struct job *job, size_t cover, bo
     }
     if (room && engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err) == ENGINE_OK &&
         read_summary(w, worker_summary_max(w), &text)) {
-        drop_thought(&text);
+        keep_answer(w, &text);
         if (text.len && summary_check(text.s, job->summary, turns, seen, err, sizeof err))
             summary = buffer_take(&text);
     }

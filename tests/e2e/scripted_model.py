@@ -35,12 +35,15 @@ def array(name, kind, values, pack):
     return key(name, ARRAY, struct.pack("<IQ", kind, len(values)) + b"".join(map(pack, values)))
 
 
-def write(path, script, again=None, marks=USER, context=2048, begins=False, whole=()):
+def write(path, script, again=None, marks=USER, context=2048, begins=False, whole=(), template="qwen3.jinja",
+          chatml=True, after=10):
     """script: the pieces that follow the prompt, each a token. again: the piece's index that follows the last one; None ends
     the answer there. marks: the token type of <think> and </think> in the script. begins: the template begins the thought,
-    as that of Qwen3-Thinking does, so that the script goes on with it. whole: pieces that are one token in a prompt, too."""
+    as that of Qwen3-Thinking does, so that the script goes on with it. whole: pieces that are one token in a prompt, too.
+    template: a file of golden/templates, a template's text, or None for a file without one. chatml: the vocabulary has ChatML's
+    tokens. after: the prompt's last token, which the script follows."""
     letters = alphabet()
-    tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", *(["<|im_start|>", "<|im_end|>"] if chatml else ["<a>", "<b>"])]
     types = [NORMAL] * 256 + [CONTROL] * 3
     first, end = len(tokens), 258
     for piece in script:
@@ -49,7 +52,7 @@ def write(path, script, again=None, marks=USER, context=2048, begins=False, whol
         types.append(kind)
     n = len(tokens)
     assert n <= WIDTH
-    follows = {10: first, **{first + i: first + i + 1 for i in range(len(script) - 1)}}
+    follows = {after: first, **{first + i: first + i + 1 for i in range(len(script) - 1)}}
     follows[n - 1] = end if again is None else first + again
 
     embedding = numpy.eye(n, WIDTH, dtype="<f4")
@@ -62,7 +65,8 @@ def write(path, script, again=None, marks=USER, context=2048, begins=False, whol
                "blk.0.attn_norm.weight": norm, "blk.0.ffn_norm.weight": norm,
                **{f"blk.0.attn_{x}.weight": square for x in ("q", "k", "v", "output")},
                "blk.0.ffn_gate.weight": inner, "blk.0.ffn_up.weight": inner, "blk.0.ffn_down.weight": inner.T}
-    template = (TEMPLATES / "qwen3.jinja").read_text()
+    if template and template.endswith(".jinja"):
+        template = (TEMPLATES / template).read_text()
     if begins:
         template += "{{- '<|im_start|>assistant\\n<think>\\n' }}"
     number = lambda name, v: key(name, U32, struct.pack("<I", v))
@@ -75,7 +79,7 @@ def write(path, script, again=None, marks=USER, context=2048, begins=False, whol
             array("tokenizer.ggml.token_type", I32, types, lambda t: struct.pack("<i", t)),
             array("tokenizer.ggml.merges", STRING, [], string),
             number("tokenizer.ggml.eos_token_id", end), number("tokenizer.ggml.bos_token_id", 256),
-            key("tokenizer.chat_template", STRING, string(template))]
+            *([key("tokenizer.chat_template", STRING, string(template))] if template else [])]
     header, data = b"", b""
     for name, t in tensors.items():
         header += string(name) + struct.pack("<I", t.ndim) + b"".join(struct.pack("<Q", d) for d in t.shape[::-1])

@@ -181,6 +181,76 @@ static void a_file_without_a_template_is_chatml_if_it_can_be(void **state)
     close_chat(&chat);
 }
 
+static void assert_origin(const char *jinja, enum engine_template origin, const char *name)
+{
+    struct chat chat = open_made(jinja, false, false);
+    assert_int_equal(template_origin(chat.c), origin);
+    assert_string_equal(template_name(chat.c), name);
+    close_chat(&chat);
+}
+
+static void a_guessed_format_is_told_from_a_recognised_template(void **state)
+{
+    (void)state;
+    assert_origin(NULL, ENGINE_TEMPLATE_MISSING, "chatml");
+    assert_origin("", ENGINE_TEMPLATE_MISSING, "chatml");
+    assert_origin("### Instruction: {{ x }}", ENGINE_TEMPLATE_UNKNOWN, "chatml");
+    assert_origin("{% for m in messages %}<|im_start|>{{ m }}{% endfor %}", ENGINE_TEMPLATE_KNOWN, "chatml");
+    /* String literals and comments may hold what looks like tags. */
+    assert_origin("{{ '<|im_start|>%}{{ {% if' }}{# {% if ' #}{{ \"a'\\\" }}\" }} {\"json\": 1}",
+                  ENGINE_TEMPLATE_KNOWN, "chatml");
+    static const char *const damaged[] = {
+        "{% for m in messages %}<|im_start|>{{ m }}", "<|im_start|>{{ m ",       "<|im_start|>{% if a %}{% endfor %}",
+        "{% endif %}<|im_start|>{% if a %}",          "<|im_start|>{{ 'open }}", "<|im_start|>{# never closed",
+    };
+    for (size_t i = 0; i < COUNT(damaged); i++)
+        assert_origin(damaged[i], ENGINE_TEMPLATE_UNKNOWN, "chatml");
+    /* A later Mistral, whose system prompt has tags of its own. */
+    assert_origin("{{ '[INST]' + '[/INST]' + '[SYSTEM_PROMPT]' }}", ENGINE_TEMPLATE_UNKNOWN, "mistral");
+}
+
+/* However the text comes in pieces, what was shown once stays, and the end is the same. */
+static void a_plain_transcript_answer_ends_before_the_next_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *answer;
+        bool ended;
+    } cases[] = {
+        {" Hi there.\nUser: and you?\nAssistant: fine.\n", "Hi there.", true},
+        {"Hi\n\nAssistant: more", "Hi", true},
+        {"User: x", "", true},
+        {"Ask the User: he knows\nUsers\nUse", "Ask the User: he knows\nUsers\nUse", false},
+        {"  ", "", false},
+        {"", "", false},
+    };
+    struct maker m;
+    make_byte_vocab(&m, 0, "gpt-2", specials, 2, NULL, 0);
+    make_save(&m, path);
+    make_free(&m);
+    struct chat chat = open_chat(path);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        size_t n = strlen(cases[i].text), shown = 0;
+        struct engine_answer_span span = {0};
+        for (size_t len = 0; len <= n && !span.ended; len++) {
+            span = template_answer_span(chat.c, cases[i].text, len, false);
+            assert_true(span.end >= shown && span.end <= len);
+            assert_memory_equal(cases[i].text + span.start, cases[i].answer, span.end - span.start);
+            shown = span.end;
+        }
+        assert_int_equal(span.ended, cases[i].ended);
+        span = template_answer_span(chat.c, cases[i].text, n, true);
+        assert_int_equal(span.ended, cases[i].ended);
+        assert_int_equal(span.end - span.start, strlen(cases[i].answer));
+        assert_memory_equal(cases[i].text + span.start, cases[i].answer, strlen(cases[i].answer));
+    }
+    close_chat(&chat);
+    chat = open_made(NULL, false, false);
+    struct engine_answer_span all = template_answer_span(chat.c, " a\nUser:", 8, false);
+    assert_true(all.start == 0 && all.end == 8 && !all.ended);
+    close_chat(&chat);
+}
+
 /* ---- others --------------------------------------------------------------------------------------------- */
 
 static void bos_comes_once_and_only_where_wanted(void **state)
@@ -390,6 +460,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(control_tokens_are_tokens_and_typed_ones_text),
         cmocka_unit_test(the_next_prompt_extends_the_context),
         cmocka_unit_test(a_file_without_a_template_is_chatml_if_it_can_be),
+        cmocka_unit_test(a_guessed_format_is_told_from_a_recognised_template),
+        cmocka_unit_test(a_plain_transcript_answer_ends_before_the_next_turn),
         cmocka_unit_test(bos_comes_once_and_only_where_wanted),
         cmocka_unit_test(past_thoughts_are_not_sent_back),
         cmocka_unit_test(a_template_may_begin_the_thought),

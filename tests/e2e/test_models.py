@@ -1,0 +1,115 @@
+"""What is said about a model before it answers: its chat template, a window or a number of threads that does not suit it."""
+import os
+import subprocess
+import unittest
+
+import scripted_model
+from program import CHINWAG, ROOT, ProgramCase
+
+NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")
+# Templates that are not understood, or are damaged.
+ALPACA = "{% for m in messages %}{{ '### Instruction:\\n' + m['content'] }}{% endfor %}{{ '### Response:\\n' }}"
+GEMMA = "{{ bos_token }}{% for m in messages %}{{ '<start_of_turn>' + m['role'] + '\\n' + m['content'] }}{% endfor %}"
+ZEPHYR_VARIANT = "{% for m in messages %}{{ '<|user|>\\n' + m['content'] + '<|end|>' }}{% endfor %}{{ '<|assistant|>' }}"
+BROKEN = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] }}{% endfo"
+UNKNOWN = {"alpaca": ALPACA, "gemma": GEMMA, "zephyr": ZEPHYR_VARIANT, "broken": BROKEN}
+
+
+class Case(ProgramCase):
+    def model(self, pieces, **more):
+        path = str(self.home / f"script-{len(list(self.home.glob('*.gguf')))}.gguf")
+        scripted_model.write(path, pieces, **more)
+        return path
+
+    def run_(self, *args):
+        return subprocess.run([CHINWAG, *args], env={**os.environ, **self.env}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120)
+
+    def answer(self, model, *args):
+        r = self.run_("-m", model, "-t", "1", "-p", "Hello", *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return r
+
+
+class Templates(Case):
+    def test_p_says_once_that_a_template_is_not_understood_and_what_is_used_instead(self):
+        for name, template in UNKNOWN.items():
+            for chatml in (True, False):
+                with self.subTest(name, chatml=chatml):
+                    r = self.answer(self.model(["Hi"], template=template, chatml=chatml, after=10 if chatml else 58))
+                    self.assertEqual(r.stdout, "Hi\n")
+                    self.assertEqual(r.stderr.count("\n"), 1, r.stderr)
+                    self.assertIn("chat template is not understood", r.stderr)
+                    self.assertIn("chatml" if chatml else "User: / Assistant:", r.stderr)
+
+    def test_p_says_that_there_is_no_template(self):
+        r = self.answer(self.model(["Hi"], template=None))
+        self.assertRegex(r.stderr, r"\Achinwag: .*has no chat template: the chatml format.*base model.*\n\Z")
+
+    def test_nothing_is_said_of_a_template_that_is_understood(self):
+        for template in ("qwen3.jinja", "chatml.jinja", "smollm2.jinja", "qwen2.5.jinja"):
+            self.assertEqual(self.answer(self.model(["Hi"], template=template)).stderr, "", template)
+
+    def test_inspect_says_it(self):
+        out = self.run_("inspect", self.model(["Hi"], template=ALPACA)).stdout
+        self.assertRegex(out, r"(?m)^template +chatml: the file's chat template is not understood")
+        out = self.run_("inspect", self.model(["Hi"], template=None, chatml=False)).stdout
+        self.assertRegex(out, r"(?m)^template +none: the file has no chat template")
+        out = self.run_("inspect", self.model(["Hi"])).stdout
+        self.assertRegex(out, r"(?m)^template +qwen3$")
+
+    def test_the_chat_says_it_once_in_a_notice(self):
+        t = self.open("-m", self.model(["Hi"], template=GEMMA), "-t", "1", columns=140)
+        t.wait("is not understood")
+        self.ask(t, "one")
+        t.wait("Hi")
+        self.ask(t, "two")
+        self.wait_rows("select count(*) from message where role = 2 and state = 1", lambda r: True)
+        t.read(0.5)
+        self.assertEqual(t.text().count("is not understood"), 1, t.text())
+        self.leave(t)
+
+
+class PlainTranscript(Case):
+    """Without a chat format nothing ends a turn but the label of the next."""
+    TURNS = [" Hi", " there.", "\n", "User", ":", " and you?", "\n", "Assistant", ":", " fine.", "\n"]
+
+    def plain(self, pieces, **more):
+        return self.model(pieces, template=None, chatml=False, after=58, **more)
+
+    def test_the_answer_ends_before_the_next_turn(self):
+        r = self.answer(self.plain(self.TURNS, again=0))
+        self.assertEqual(r.stdout, "Hi there.\n")
+
+    def test_the_chat_stores_the_answer_without_it_and_goes_on(self):
+        t = self.open("-m", self.plain(self.TURNS, again=0), "-t", "1", columns=140)
+        t.wait("no chat template")
+        for n, question in enumerate(("one", "two"), 1):
+            self.ask(t, question)
+            self.wait_rows("select text from message where role = 2", [("Hi there.",)] * n)
+        self.leave(t)
+
+    def test_words_that_only_look_like_a_label_stay(self):
+        pieces = [" Ask", " the", " User", ":", "\n", "Users", ":", "\n", "Use", "r", " it", "\n", "\n", "Assist", "ant", ":", " no"]
+        r = self.answer(self.plain(pieces))
+        self.assertEqual(r.stdout, "Ask the User:\nUsers:\nUser it\n")
+
+    def test_an_end_of_text_ends_it_too(self):
+        self.assertEqual(self.answer(self.plain([" Yes", ".", "\n", "Us"])).stdout, "Yes.\nUs\n")
+
+
+class Limits(Case):
+    def test_a_window_larger_than_what_the_model_was_trained_on_is_said_once(self):
+        r = self.answer(NANO, "-c", "4096", "-n", "2")
+        self.assertRegex(r.stderr, r"\Achinwag: The window of 4096 tokens is larger than the 2048 .*\n\Z")
+        self.assertEqual(self.answer(NANO, "-c", "2048", "-n", "2").stderr, "")
+
+    def test_more_threads_than_cores_are_said_once_with_the_speed_to_expect(self):
+        cores = int(subprocess.run([CHINWAG, "inspect", NANO], capture_output=True, text=True).stdout.split(" threads")[0]
+                    .rsplit(" ", 1)[1])
+        r = self.run_("-m", NANO, "-p", "Hello", "-n", "2", "-t", str(cores * 4))
+        self.assertRegex(r.stderr, rf"\Achinwag: {cores * 4} threads on {cores} cores?: .* %.*-t {cores}\).*\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()
