@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "commands.h"
 #include "conversation.h"
+#include "input.h"
 #include "models.h"
 #include "worker.h"
 
@@ -34,6 +35,8 @@ struct oneshot {
     bool gone;             /* ... nobody reads it any more */
     bool printed, newline; /* it has got something; that ends with a newline */
     bool thinking;         /* a thought has begun, its end was not seen yet */
+    char cut[128];         /* why the answer ends early, for stderr after the answer; "" = it does not */
+    int window;            /* tokens, once the model is loaded */
     bool interrupted, done;
     int status;
 };
@@ -87,39 +90,6 @@ static bool prepare_signals(char *err, size_t cap)
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, NULL);
     signal(SIGPIPE, SIG_IGN);
     return true;
-}
-
-/* ---- the question ---- */
-
-char *oneshot_question(const char *text, const char *piped, size_t n, char *err, size_t cap)
-{
-    err[0] = '\0';
-    if (memchr(piped, '\0', n) || u8_check((const uint8_t *)piped, n)) {
-        snprintf(err, cap, "standard input is not text in UTF-8");
-        return NULL;
-    }
-    while (n && (piped[n - 1] == '\n' || piped[n - 1] == '\r'))
-        n--;
-    struct buffer question = {0};
-    buffer_puts(&question, text);
-    if (*text && n)
-        buffer_puts(&question, "\n\n");
-    buffer_add(&question, piped, n);
-    if (question.len && question.s[strspn(question.s, " \t\r\n")])
-        return buffer_take(&question);
-    buffer_free(&question);
-    return NULL;
-}
-
-static bool read_input(struct buffer *input, char *err, size_t cap)
-{
-    if (isatty(STDIN_FILENO) || buffer_read(input, STDIN_FILENO, TEXT_MAX))
-        return true;
-    if (errno == EFBIG)
-        snprintf(err, cap, "standard input is longer than %u MB", TEXT_MAX >> 20);
-    else
-        snprintf(err, cap, "standard input: %s", strerror(errno));
-    return false;
 }
 
 /* ---- the answer ---- */
@@ -235,6 +205,18 @@ static void generate(struct oneshot *o)
     conversation_job_free(&job);
 }
 
+/* Says which limit ended the answer: -n or the window. */
+static void describe_cut(struct oneshot *o, const struct engine_stats *stats)
+{
+    int max = (int)settings_number(o->settings, SET_MAX_TOKENS);
+    if (max && stats->generated_tokens >= max)
+        snprintf(o->cut, sizeof o->cut, "the answer was cut at %d token%s (-n sets the limit)", max,
+                 max == 1 ? "" : "s");
+    else
+        snprintf(o->cut, sizeof o->cut, "the answer was cut: the window of %d tokens is full (-c sets its size)",
+                 o->window);
+}
+
 static void finish(struct oneshot *o, const struct worker_event *event)
 {
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
@@ -250,12 +232,15 @@ static void finish(struct oneshot *o, const struct worker_event *event)
         fail(o, settings_number(o->settings, SET_THINKING)
                     ? "the model ended within its thought: there is no answer (--thinking off may help)"
                     : "the model ended within its thought: there is no answer");
+    else if (event->end == WORKER_END_LENGTH)
+        describe_cut(o, &event->stats);
     o->done = true;
 }
 
 static void loaded(struct oneshot *o, const struct worker_event *event)
 {
     settings_take_defaults(o->settings, &event->sampling, event->threads);
+    o->window = event->n_ctx;
     struct engine_sampling sampling = settings_sampling(o->settings, &event->sampling);
     worker_set_sampling(o->worker, &sampling);
     struct conversation_message *answer = conversation_answer(o->conversation, event->model);
@@ -314,6 +299,8 @@ static void answer_it(struct oneshot *o)
     end_thought(o);
     if (o->printed ? !o->newline : o->status == 0 && !o->interrupted)
         print(o, "\n", 1);
+    if (o->cut[0] && !o->gone)
+        command_say(o->cut);
     if (o->interrupted && o->status == 0)
         o->status = 130;
 }
@@ -376,20 +363,42 @@ static void run(struct oneshot *o, const char *question, const char *db, const c
     worker_close(o->worker);
 }
 
+/* Appends a text of the question to *text, with the note where bytes were replaced. */
+static bool clean(struct buffer *text, const char *bytes, size_t n, const char *source, char *err, size_t cap)
+{
+    char note[256];
+    if (!input_clean(text, bytes, n, source, note, sizeof note, err, cap))
+        return false;
+    if (note[0])
+        command_say(note);
+    return true;
+}
+
+/* The question, malloc'd; NULL where there is none: err is "" or says what is wrong. */
+static char *read_question(const struct options *options, char *err, size_t cap)
+{
+    struct buffer input = {0}, piped = {0}, text = {0};
+    char *question = NULL;
+    err[0] = '\0';
+    if (clean(&text, options->prompt, strlen(options->prompt), "the text of -p", err, cap) &&
+        (options->no_stdin || input_read(&input, err, cap)) &&
+        clean(&piped, input.s ? input.s : "", input.len, "standard input", err, cap))
+        question = input_question(text.s, piped.s);
+    buffer_free(&input);
+    buffer_free(&piped);
+    buffer_free(&text);
+    return question;
+}
+
 int oneshot_run(const struct options *options, struct settings *settings)
 {
-    char err[512] = "";
-    struct buffer input = {0};
-    if (!read_input(&input, err, sizeof err)) {
-        buffer_free(&input);
-        return command_fail(1, "%s", err);
-    }
-    char *question = oneshot_question(options->prompt, input.s ? input.s : "", input.len, err, sizeof err);
-    buffer_free(&input);
+    char err[512];
+    char *question = read_question(options, err, sizeof err);
     if (!question && err[0])
         return command_fail(1, "%s", err);
     if (!question)
-        return command_fail(2, "there is no question: -p is empty and standard input too");
+        return command_fail(2, options->no_stdin ? "there is no question: -p is empty"
+                                                 : "there is no question: -p is empty and standard input too");
 
     char *model = model_choose(settings, err, sizeof err);
     if (!model) {

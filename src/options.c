@@ -7,9 +7,8 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistr.h>
 
-enum action { SETTING, PROMPT, SAVE, THOUGHTS, RESUME, LIST, HELP, VERSION };
+enum action { SETTING, PROMPT, SAVE, THOUGHTS, NO_STDIN, RESUME, LIST, HELP, VERSION };
 
 /* In the order of --help. A setting's long name, argument and help are in settings_table. */
 static const struct entry {
@@ -26,6 +25,7 @@ static const struct entry {
     {NULL, 0, LIST, 0, "list", NULL, "print the saved conversations with their IDs and leave"},
     {NULL, 0, SAVE, 0, "save", NULL, "with -p: keep the answer as a new conversation"},
     {NULL, 0, THOUGHTS, 0, "thoughts", NULL, "with -p: what the model thinks first, on standard error"},
+    {NULL, 0, NO_STDIN, 0, "no-stdin", NULL, "with -p: do not read standard input"},
     {NULL, 0, SETTING, SET_DB, NULL, NULL, NULL},
     {"The model", 'm', SETTING, SET_MODEL, NULL, NULL, NULL},
     {NULL, 'c', SETTING, SET_CONTEXT, NULL, NULL, NULL},
@@ -106,11 +106,10 @@ static bool take(const struct entry *e, struct options *o, struct settings *sett
     case PROMPT:
         o->task = o->task == OPTIONS_LIST ? OPTIONS_LIST : OPTIONS_ONESHOT;
         o->prompt = optarg;
-        if (u8_check((const uint8_t *)optarg, strlen(optarg)))
-            return usage(err, cap, "%s", "the text of -p is not valid UTF-8");
         return true;
     case SAVE: o->save = true; return true;
     case THOUGHTS: o->thoughts = true; return true;
+    case NO_STDIN: o->no_stdin = true; return true;
     case LIST: o->task = OPTIONS_LIST; return true;
     case RESUME: return take_resume(o, argc, argv, err, cap);
     case HELP: o->task = OPTIONS_HELP; return true;
@@ -192,6 +191,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct settin
         return usage(err, cap, "%s", "--save goes with -p; the chat keeps everything anyway");
     if (options->thoughts && options->task != OPTIONS_ONESHOT)
         return usage(err, cap, "%s", "--thoughts goes with -p; the chat shows them with Alt-T");
+    if (options->no_stdin && options->task != OPTIONS_ONESHOT)
+        return usage(err, cap, "%s", "--no-stdin goes with -p; the chat reads the keyboard");
     if (options->save && options->resume)
         return usage(err, cap, "%s", "--save makes a new conversation, --resume goes on with one: choose");
     return true;

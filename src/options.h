@@ -18,6 +18,7 @@ struct options {
     const char *prompt; /* of OPTIONS_ONESHOT; points into argv */
     bool save;          /* keep the one answer as a new conversation */
     bool thoughts;      /* of OPTIONS_ONESHOT: what is thought before the answer goes to standard error */
+    bool no_stdin;      /* of OPTIONS_ONESHOT: standard input is left unread */
     bool resume;        /* go on with resume_id, 0 = the latest */
     int64_t resume_id;
 };

@@ -1,6 +1,5 @@
 /* test_conversation.c - the conversation in memory, as the worker sees it and as the store gives it back. */
 #include "../../../src/conversation.h"
-#include "../../../src/oneshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -383,45 +382,6 @@ static void nothing_is_written_of_a_deleted_conversation(void **state)
     assert_true(store_close(store, err, sizeof err));
 }
 
-/* ---- the question of one-shot mode ---- */
-
-static void question_is(const char *text, const char *piped, size_t n, const char *expected)
-{
-    char err[128];
-    char *question = oneshot_question(text, piped, n, err, sizeof err);
-    assert_string_equal(err, "");
-    if (expected)
-        assert_string_equal(question, expected);
-    else
-        assert_null(question);
-    free(question);
-}
-
-static void piped_text_follows_after_a_blank_line(void **state)
-{
-    (void)state;
-    question_is("Sum this up:", "one\ntwo\n", 8, "Sum this up:\n\none\ntwo");
-    question_is("Alone", "", 0, "Alone");
-    question_is("Alone", "\n", 1, "Alone");
-    question_is("", "only this\r\n", 11, "only this");
-    question_is("", "", 0, NULL);
-    question_is(" ", "\n \n", 3, NULL);
-}
-
-static void what_is_not_utf8_is_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *bytes;
-        size_t n;
-    } bad[] = {{"\xff\xfe", 2}, {"cut \xe4\xbd", 6}, {"a\0b", 3}, {"\xed\xa0\x80", 3}, {"\xc0\xaf", 2}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char err[128] = "";
-        assert_null(oneshot_question("x", bad[i].bytes, bad[i].n, err, sizeof err));
-        assert_non_null(strstr(err, "UTF-8"));
-    }
-}
-
 #define each(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -443,8 +403,6 @@ int main(void)
         each(answering_again_forks),
         each(a_reopened_conversation_reaches_the_model),
         each(nothing_is_written_of_a_deleted_conversation),
-        each(piped_text_follows_after_a_blank_line),
-        each(what_is_not_utf8_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

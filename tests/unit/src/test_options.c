@@ -62,11 +62,11 @@ static void every_option_of_the_issue(void **state)
     assert_true(
         parse("-m m.gguf -p hello -s be-brief --temp 0.5 --top-p 0.9 --top-k 40 --min-p 0.05 --repeat-penalty 1.2 "
               "--presence-penalty -0.5 --frequency-penalty 0.25 --seed 42 -n 100 -c 2048 -t 3 --no-mmap "
-              "--no-repack --kv q8_0 --attn-window 512 --db x.db --save --thoughts"));
+              "--no-repack --kv q8_0 --attn-window 512 --db x.db --save --thoughts --no-stdin"));
     assert_int_equal(options.task, OPTIONS_ONESHOT);
     assert_string_equal(options.prompt, "hello");
     assert_true(options.save);
-    assert_true(options.thoughts);
+    assert_true(options.thoughts && options.no_stdin);
     assert_string_equal(settings_text(&settings, SET_MODEL), "m.gguf");
     assert_string_equal(settings_text(&settings, SET_SYSTEM), "be-brief");
     assert_string_equal(settings_text(&settings, SET_DB), "x.db");
@@ -155,7 +155,7 @@ static void wrong_usage_has_one_sentence(void **state)
     refused("--list=3", "--list takes no value");
     refused("--thoughts", "goes with -p");
     refused("-p x --save --resume 3", "choose");
-    refused("-p \xff\xfe", "UTF-8");
+    refused("--no-stdin", "goes with -p");
     refused("-s \xc3", "UTF-8");
 }
 
