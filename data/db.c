@@ -17,7 +17,7 @@
 
 /* clang-format off */
 #define MESSAGE_COLUMNS "id, conversation_id, parent_id, role, state, text, model, created_ms, prompt_tokens, " \
-    "evaluated_tokens, generated_tokens, first_token_ms, decode_ms, owner"
+    "evaluated_tokens, generated_tokens, first_token_ms, decode_ms, owner, ending"
 #define CONVERSATION_COLUMNS "id, leaf_id, title, system, created_ms, updated_ms, " \
     "(SELECT count(*) FROM message WHERE conversation_id = conversation.id)"
 #define IS_ANOTHER_ANSWER "a.parent_id = m.parent_id AND a.role = m.role AND m.role = 2"
@@ -44,12 +44,12 @@ static const char *const statements[DB_N_STATEMENTS] = {
         " AND coalesce(leaf_id, 0) = coalesce((SELECT parent_id FROM message WHERE id = ?2), 0)",
     [DB_UPDATE_MESSAGE] =
         "UPDATE message SET state = ?2, owner = ?3, text = ?4, model = ?5, prompt_tokens = ?6, evaluated_tokens = ?7,"
-        " generated_tokens = ?8, first_token_ms = ?9, decode_ms = ?10 WHERE id = ?1",
+        " generated_tokens = ?8, first_token_ms = ?9, decode_ms = ?10, ending = ?11 WHERE id = ?1",
     [DB_INSERT_MESSAGE] =
         "INSERT INTO message(id, state, owner, text, model, prompt_tokens, evaluated_tokens, generated_tokens,"
-        " first_token_ms, decode_ms, conversation_id, parent_id, role, created_ms)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-        " (SELECT id FROM message WHERE id = ?12 AND conversation_id = ?11), ?13, ?14)",
+        " first_token_ms, decode_ms, ending, conversation_id, parent_id, role, created_ms)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+        " (SELECT id FROM message WHERE id = ?13 AND conversation_id = ?12), ?14, ?15)",
     [DB_PUT_SUMMARY] =
         "INSERT INTO summary(id, conversation_id, first_id, last_id, text, method, created_ms)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(id) DO UPDATE SET first_id = excluded.first_id,"
@@ -60,7 +60,7 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_DELETE_MESSAGES] = "DELETE FROM message WHERE conversation_id = ?1",
     [DB_DELETE_CONVERSATION] = "DELETE FROM conversation WHERE id = ?1", /* summaries cascade */
     [DB_STREAMING_OWNERS] = "SELECT DISTINCT coalesce(owner, 0) FROM message WHERE state = 1",
-    [DB_INTERRUPT] = "UPDATE message SET state = 2, owner = NULL WHERE state = 1 AND owner IS ?1",
+    [DB_INTERRUPT] = "UPDATE message SET state = 2, ending = 5, owner = NULL WHERE state = 1 AND owner IS ?1", /* see store.h */
 
     [DB_SETTINGS] = "SELECT key, value FROM setting ORDER BY key",
     [DB_LIST] = "SELECT " CONVERSATION_COLUMNS " FROM conversation ORDER BY updated_ms DESC, id DESC",
@@ -380,10 +380,11 @@ enum db_result db_put_conversation(struct db *db, const struct store_conversatio
 }
 
 /* The columns that an update changes; the place in the tree is fixed by the first put. */
-#define MESSAGE_TYPES "idnttdddrr"
+#define MESSAGE_TYPES "idnttdddrrd"
 #define MESSAGE_VALUES(db, m)                                                                                        \
     (m)->id, (int)(m)->state, (m)->state == STORE_STREAMING ? (db)->owner : 0, (m)->text, (m)->model,                \
-        (m)->prompt_tokens, (m)->evaluated_tokens, (m)->generated_tokens, (m)->first_token_ms, (m)->decode_ms
+        (m)->prompt_tokens, (m)->evaluated_tokens, (m)->generated_tokens, (m)->first_token_ms, (m)->decode_ms,       \
+        (int)(m)->end
 
 /* A message new to the file. Its conversation or parent may have been deleted by another program meanwhile: what is
  * written from now on is kept all the same, in a conversation that comes back without its past. */

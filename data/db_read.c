@@ -57,13 +57,17 @@ static struct store_message message_of(struct db *db, sqlite3_stmt *stmt)
         .generated_tokens = sqlite3_column_int(stmt, 10),
         .first_token_ms = sqlite3_column_double(stmt, 11),
         .decode_ms = sqlite3_column_double(stmt, 12),
-        .number = sqlite3_column_int(stmt, 14),
-        .count = sqlite3_column_int(stmt, 15),
+        .end = (enum store_end)sqlite3_column_int(stmt, 14),
+        .number = sqlite3_column_int(stmt, 15),
+        .count = sqlite3_column_int(stmt, 16),
     };
     store_id owner = sqlite3_column_int64(stmt, 13);
-    /* Its program was killed after this one opened the file: the row is set right at the next opening. */
-    if (m.state == STORE_STREAMING && owner != db->owner && !owner_alive(db->lock_fd, owner))
+    /* The program that wrote this answer was killed after this one opened the file. The next db_open corrects the
+     * row. */
+    if (m.state == STORE_STREAMING && owner != db->owner && !owner_alive(db->lock_fd, owner)) {
         m.state = STORE_INTERRUPTED;
+        m.end = STORE_END_INTERRUPTED;
+    }
     return m;
 }
 

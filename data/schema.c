@@ -73,8 +73,26 @@ static const char version_1[] =
     "  INSERT INTO message_index(rowid, text) SELECT new.id, new.text WHERE new.state <> 1;"
     "END;";
 
-/* What brings a file from version i to i + 1. */
-static const char *const migrations[] = {version_1};
+/*
+ * message.ending says why an answer ended (enum store_end); 0 for messages written by version 1, which did not record
+ * it. A draft may belong to a conversation without a row, hence no foreign key; owner names the program that types it
+ * (see owner.h). command is the history of slash commands: a person's prompts are in message.
+ */
+static const char version_2[] = "ALTER TABLE message ADD COLUMN ending INTEGER NOT NULL DEFAULT 0;"
+
+                                "CREATE TABLE draft("
+                                "  id INTEGER PRIMARY KEY,"
+                                "  conversation_id INTEGER," /* NULL: a conversation without messages */
+                                "  owner INTEGER NOT NULL,"
+                                "  text TEXT NOT NULL,"
+                                "  updated_ms INTEGER NOT NULL"
+                                ") STRICT;"
+                                "CREATE INDEX draft_conversation ON draft(conversation_id);"
+
+                                "CREATE TABLE command(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;";
+
+/* migrations[i] takes a file from version i to i + 1. */
+static const char *const migrations[] = {version_1, version_2};
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof *migrations))
 
 static int read_int(sqlite3 *db, const char *sql, int *value)

@@ -41,6 +41,18 @@ store_id store_new_id(void);
 enum store_role { STORE_SYSTEM, STORE_USER, STORE_ASSISTANT };
 enum store_state { STORE_COMPLETE, STORE_STREAMING, STORE_INTERRUPTED };
 
+/* Why an answer ended. The numbers are stored: never change one. */
+enum store_end {
+    STORE_END_UNKNOWN = 0, /* still streaming, a person's message, or written by a version that did not record it */
+    STORE_END_COMPLETE = 1,
+    STORE_END_STOPPED = 2,     /* by the person */
+    STORE_END_MAX_TOKENS = 3,  /* the limit set for an answer was reached */
+    STORE_END_WINDOW = 4,      /* the context window was full */
+    STORE_END_INTERRUPTED = 5, /* the program ended or was killed */
+    STORE_END_REPEATING = 6,   /* the answer repeated itself */
+    STORE_END_FAILED = 7,      /* the engine or the server reported an error */
+};
+
 struct store_conversation {
     store_id id;
     store_id leaf;                  /* last message of the path shown; 0 while empty */
@@ -59,7 +71,8 @@ struct store_message {
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
     double first_token_ms, decode_ms;
-    int number, count; /* in results only: which of the answers to its question it is, from 1, oldest first, and how
+    enum store_end end; /* of an answer; a value this version does not know is passed on as it is */
+    int number, count;  /* in results only: which of the answers to its question it is, from 1, oldest first, and how
                           many there are; 0 where it answers none */
 };
 

@@ -34,7 +34,7 @@ void app_show_message(struct app *app, const struct conversation_message *m)
     }
     ui_set_alternative(app->ui, m->id, m->number, m->count);
     if (m->id != app->answer)
-        ui_finish(app->ui, m->id, m->footnote);
+        ui_finish(app->ui, m->id, conversation_footnote(m));
 }
 
 static void show_notice(struct app *app, const char *text)

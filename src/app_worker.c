@@ -99,10 +99,10 @@ static void done(struct app *app, struct conversation_message *answer, const str
     if (c == app->shown)
         app_show_growth(app, answer, grown);
     if (event->end == WORKER_END_LENGTH && app->answer_max && event->stats.generated_tokens >= app->answer_max)
-        answer->footnote = "cut at max-tokens";
+        answer->end = STORE_END_MAX_TOKENS;
     conversation_save(c, app->store, answer);
     if (c == app->shown)
-        ui_finish(app->ui, answer->id, answer->footnote);
+        ui_finish(app->ui, answer->id, conversation_footnote(answer));
     app->answering = NULL;
     app->answer = 0;
     app->answer_unsaved = false;

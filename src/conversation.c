@@ -43,16 +43,21 @@ static size_t count_to(const struct conversation *c, store_id message)
     return 0;
 }
 
-static const char *footnote_of(enum worker_end end)
-{
-    switch (end) {
-    case WORKER_END_STOPPED: return "stopped";
-    case WORKER_END_LENGTH: return "cut at the window";
-    case WORKER_END_FAILED: return "failed";
-    case WORKER_END_COMPLETE: break;
-    }
-    return NULL;
-}
+static const enum store_end ends[] = {
+    [WORKER_END_COMPLETE] = STORE_END_COMPLETE,
+    [WORKER_END_STOPPED] = STORE_END_STOPPED,
+    [WORKER_END_LENGTH] = STORE_END_WINDOW,
+    [WORKER_END_FAILED] = STORE_END_FAILED,
+};
+
+static const char *const footnotes[] = {
+    [STORE_END_STOPPED] = "stopped",
+    [STORE_END_MAX_TOKENS] = "cut at max-tokens",
+    [STORE_END_WINDOW] = "cut at the window",
+    [STORE_END_INTERRUPTED] = "interrupted: the program ended",
+    [STORE_END_REPEATING] = "repeating itself; Alt-R answers again",
+    [STORE_END_FAILED] = "failed",
+};
 
 /* ---- life ---- */
 
@@ -87,7 +92,9 @@ static void take_message(struct conversation *c, const struct store_message *fro
     m->created_ms = from->created_ms;
     m->number = from->number;
     m->count = from->count;
-    m->footnote = from->state == STORE_INTERRUPTED ? footnote_of(WORKER_END_STOPPED) : NULL;
+    m->end = from->end;
+    if (m->end == STORE_END_UNKNOWN && from->state == STORE_INTERRUPTED) /* stored before reasons were */
+        m->end = STORE_END_STOPPED;
     m->stats = (struct engine_stats){.prompt_tokens = from->prompt_tokens,
                                      .evaluated_tokens = from->evaluated_tokens,
                                      .generated_tokens = from->generated_tokens,
@@ -252,9 +259,14 @@ struct conversation_parts conversation_finish(struct conversation_message *answe
     bool more = len > have && memcmp(text, answer->text.s, have) == 0;
     bool whole = end == WORKER_END_COMPLETE || end == WORKER_END_LENGTH;
     answer->state = whole ? STORE_COMPLETE : STORE_INTERRUPTED;
-    answer->footnote = footnote_of(end);
+    answer->end = ends[end];
     answer->stats = *stats;
     return grow(answer, more ? text + have : "", more ? len - have : 0, true);
+}
+
+const char *conversation_footnote(const struct conversation_message *m)
+{
+    return (size_t)m->end < sizeof footnotes / sizeof *footnotes ? footnotes[m->end] : NULL;
 }
 
 bool conversation_drop_answer(struct conversation *c)
@@ -373,7 +385,8 @@ void conversation_save_text(const struct conversation *c, struct store *store, c
                                                      .evaluated_tokens = m->stats.evaluated_tokens,
                                                      .generated_tokens = m->stats.generated_tokens,
                                                      .first_token_ms = m->stats.first_token_ms,
-                                                     .decode_ms = m->stats.decode_ms});
+                                                     .decode_ms = m->stats.decode_ms,
+                                                     .end = m->end});
 }
 
 void conversation_save_row(struct conversation *c, struct store *store, store_id leaf)

@@ -26,7 +26,7 @@ struct conversation_message {
     char *model;                                /* which wrote it; NULL for a person's */
     int64_t created_ms;                         /* since 1970 */
     int number, count;         /* of an answer: which of those to its question, from 1, and how many there are */
-    const char *footnote;      /* what is to be said about its end, or NULL; static */
+    enum store_end end;        /* of an answer: why it ended */
     struct engine_stats stats; /* of an answer; zeros = unknown */
 };
 
@@ -78,6 +78,8 @@ struct conversation_parts conversation_append(struct conversation_message *answe
 /* The answer has ended. text (may be NULL) is the whole of it: pieces may have been held back until now. */
 struct conversation_parts conversation_finish(struct conversation_message *answer, enum worker_end end,
                                               const char *text, const struct engine_stats *stats);
+/* A line about how an answer ended, for the reader: "cut at the window". NULL where there is nothing to say. Static. */
+const char *conversation_footnote(const struct conversation_message *m);
 /* Takes the last answer off the path, so that another can be its sibling. False where the last message is none. */
 bool conversation_drop_answer(struct conversation *c);
 /* A summary now stands for everything up to the message `last`. False where that is not on the path. */

@@ -29,6 +29,7 @@ struct oneshot {
     struct worker *worker;
     struct conversation *conversation;
     store_id answer;
+    int max_tokens;        /* the answer may have, 0 = as the window allows */
     bool unsaved;          /* the answer has grown since saved_ms */
     double saved_ms;       /* clock_ms of its last write to the store */
     bool terminal;         /* standard output is one */
@@ -201,6 +202,7 @@ static void generate(struct oneshot *o)
     struct conversation_job job;
     conversation_job_make(&job, o->conversation, o->answer);
     settings_fill_job(o->settings, &job.job);
+    o->max_tokens = job.job.max_tokens;
     worker_generate(o->worker, &job.job);
     conversation_job_free(&job);
 }
@@ -222,6 +224,8 @@ static void finish(struct oneshot *o, const struct worker_event *event)
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
     bool failed = event->end == WORKER_END_FAILED;
     print_parts(o, conversation_finish(answer, event->end, failed ? NULL : event->text, &event->stats));
+    if (event->end == WORKER_END_LENGTH && o->max_tokens && event->stats.generated_tokens >= o->max_tokens)
+        answer->end = STORE_END_MAX_TOKENS;
     end_thought(o);
     save(o, answer);
     if (failed)

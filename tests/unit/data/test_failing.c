@@ -103,7 +103,7 @@ static void a_later_version_is_refused_and_left_alone(void **state)
     struct store *s = open_at(test_db);
     put_conversation(s, 1, 0, "from the future");
     close_ok(s);
-    expect_sql(test_db, "PRAGMA user_version", "1");
+    expect_sql(test_db, "PRAGMA user_version", "2");
     expect_sql(test_db, "PRAGMA application_id", "1667790695");
     expect_sql(test_db, "PRAGMA user_version = 99", NULL);
     expect_refused(test_db, "later version");

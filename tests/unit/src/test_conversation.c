@@ -208,11 +208,11 @@ static void pieces_make_the_answer_and_the_end_its_state(void **state)
     assert_string_equal(m->text.s, "one, two");
     conversation_finish(m, WORKER_END_STOPPED, NULL, &(struct engine_stats){.generated_tokens = 4});
     assert_int_equal(m->state, STORE_INTERRUPTED);
-    assert_string_equal(m->footnote, "stopped");
+    assert_string_equal(conversation_footnote(m), "stopped");
     assert_string_equal(m->text.s, "one, two");
     conversation_finish(m, WORKER_END_LENGTH, "one, two, three", &(struct engine_stats){.generated_tokens = 5});
     assert_int_equal(m->state, STORE_COMPLETE);
-    assert_string_equal(m->footnote, "cut at the window");
+    assert_string_equal(conversation_footnote(m), "cut at the window");
     assert_string_equal(m->text.s, "one, two, three");
     assert_int_equal(m->stats.generated_tokens, 5);
 }
