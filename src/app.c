@@ -54,12 +54,18 @@ void app_let_go(struct app *app, struct conversation *c)
         conversation_free(c);
 }
 
-struct conversation *app_held(const struct app *app, store_id id)
+struct conversation *app_find(const struct app *app, store_id id)
 {
     for (size_t i = 0; i < n_places(app); i++)
         if (place(app, i) && place(app, i)->id == id)
             return place(app, i);
     return NULL;
+}
+
+uint64_t app_query(struct app *app)
+{
+    app->n_queries++;
+    return ++app->last_tag;
 }
 
 /* ---- the loop ---- */
@@ -104,23 +110,36 @@ static void take_events(struct app *app)
         app_worker_event(app, e);
     if (app_save_timeout(app) == 0)
         app_save_answer(app);
+    if (app->quit_when_idle && !app->quit && app_is_idle(app))
+        app_leave(app, app_waits(app, app->shown) ? 1 : 0, NULL);
 }
 
-/* What goes on in another conversation is not shown: a question can be asked here meanwhile, and waits. */
+/* What the worker does for another conversation is not shown. */
 static enum ui_activity shown_activity(const struct app *app)
 {
     bool elsewhere = app->answering && app->answering != app->shown;
     if (elsewhere || (app->activity == UI_SUMMARIZING && !app->answering && app->compacting != app->shown))
-        return app_waits(app, app->shown) ? UI_THINKING : UI_IDLE;
+        return UI_IDLE;
     return app->activity;
+}
+
+static void update_status(struct app *app)
+{
+    bool awaited = app_is_awaited(app);
+    enum ui_activity activity = shown_activity(app);
+    if (awaited && activity == UI_IDLE)
+        activity = UI_THINKING;
+    if (app->status_changed || activity != app->status.activity || awaited != app->status.awaited) {
+        app->status.activity = activity;
+        app->status.awaited = awaited;
+        ui_set_status(app->ui, &app->status);
+    }
+    app->status_changed = false;
 }
 
 static void draw(struct app *app)
 {
-    app->status.activity = shown_activity(app);
-    if (app->status_changed)
-        ui_set_status(app->ui, &app->status);
-    app->status_changed = false;
+    update_status(app);
     ui_draw(app->ui);
 }
 
@@ -142,15 +161,12 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
 
     if (!(app->store = store_open(db, app_wake, app, err, cap)))
         return err;
-    if (app->options->resume) {
-        app->resuming = true;
-        app->opening = app->options->resume_id;
-        app->opening_latest = !app->opening;
-        store_load(app->store, app->opening, 0);
-    } else {
-        app->history_wanted = true;
-        store_load(app->store, 0, 0);
-    }
+    uint64_t tag = app_query(app);
+    if (app->options->resume)
+        app->opening = (struct app_opening){.kind = APP_OPENING_RESUMED, .tag = tag, .id = app->options->resume_id};
+    else
+        app->history_tag = tag;
+    store_load(app->store, app->opening.id, tag);
     return NULL;
 }
 
@@ -216,11 +232,14 @@ static void end(struct app *app)
     char err[512];
     if (app->worker)
         end_answer(app);
+    if (app->store)
+        app_store_outboxes(app);
     ui_close(app->ui); /* from here on stderr can be read */
     if (app->worker)
         worker_close(app->worker);
     if (app->store && !store_close(app->store, err, sizeof err))
         rescue_all(app, err);
+    app_print_held(app);
     if (app->last_words)
         command_fail(1, "%s", app->last_words);
 }

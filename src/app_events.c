@@ -37,13 +37,14 @@ static void regenerate(struct app *app, const struct ui_event *event)
 static void new_conversation(struct app *app, const struct ui_event *event)
 {
     (void)event;
+    app->opening = (struct app_opening){0};
     app_show_new(app);
 }
 
 static void list(struct app *app, const struct ui_event *event)
 {
     (void)event;
-    store_list(app->store, 0);
+    app_list(app);
 }
 
 static void open(struct app *app, const struct ui_event *event)
@@ -59,7 +60,7 @@ static void alternative(struct app *app, const struct ui_event *event)
 static void rename_conversation(struct app *app, const struct ui_event *event)
 {
     store_id id = or_shown(app, event->id);
-    struct conversation *c = app_held(app, id);
+    struct conversation *c = app_find(app, id);
     if (c) { /* or its next row would bring the old title back */
         free(c->title);
         c->title = mem_string(event->text);
@@ -69,13 +70,13 @@ static void rename_conversation(struct app *app, const struct ui_event *event)
         store_rename(app->store, id, event->text);
     if (id == app->shown->id)
         ui_set_title(app->ui, event->text);
-    store_list(app->store, 0);
+    app_list(app);
 }
 
 static void delete (struct app *app, const struct ui_event *event)
 {
     store_id id = or_shown(app, event->id);
-    struct conversation *c = app_held(app, id);
+    struct conversation *c = app_find(app, id);
     bool stored = !c || c->stored;
     if (c)
         c->deleted = true;
@@ -85,9 +86,13 @@ static void delete (struct app *app, const struct ui_event *event)
         store_delete(app->store, id);
     if (c)
         app_forget_waiting(app, c);
+    if (id == app->opening.id && app->opening.kind) {
+        app->opening = (struct app_opening){0};
+        app_give_back_held(app);
+    }
     if (id == app->shown->id)
         app_show_new(app);
-    store_list(app->store, 0);
+    app_list(app);
 }
 
 static void set(struct app *app, const struct ui_event *event)
@@ -107,7 +112,8 @@ static void set_text(struct app *app, const struct ui_event *event)
 
 static void search(struct app *app, const struct ui_event *event)
 {
-    store_search(app->store, event->text, 0, 0);
+    app->search_tag = app_query(app);
+    store_search(app->store, event->text, 0, app->search_tag);
 }
 
 /* What /model could have been given. */
@@ -154,33 +160,50 @@ static void summary(struct app *app, const struct ui_event *event)
 
 static void quit(struct app *app, const struct ui_event *event)
 {
-    (void)event;
-    app_leave(app, 0, NULL);
+    if (event->value > 0)
+        app->quit_when_idle = true;
+    else
+        app_leave(app, 0, NULL);
+}
+
+static const struct {
+    void (*handle)(struct app *, const struct ui_event *);
+    enum app_event_kind kind;
+} handlers[] = {
+    [UI_SEND] = {send, APP_EVENT_OF_SHOWN},
+    [UI_DRAFT] = {draft, APP_EVENT_OF_ALL},
+    [UI_STOP] = {stop, APP_EVENT_OF_ALL},
+    [UI_REGENERATE] = {regenerate, APP_EVENT_OF_SHOWN},
+    [UI_ALTERNATIVE] = {alternative, APP_EVENT_OF_SHOWN},
+    [UI_NEW] = {new_conversation, APP_EVENT_SWITCHES},
+    [UI_LIST] = {list, APP_EVENT_OF_ALL},
+    [UI_OPEN] = {open, APP_EVENT_SWITCHES},
+    [UI_RENAME] = {rename_conversation, APP_EVENT_OF_SHOWN},
+    [UI_DELETE] = {delete, APP_EVENT_OF_SHOWN},
+    [UI_SET] = {set, APP_EVENT_OF_ALL},
+    [UI_RESET] = {reset, APP_EVENT_OF_SHOWN},
+    [UI_SET_TEXT] = {set_text, APP_EVENT_OF_SHOWN},
+    [UI_SEARCH] = {search, APP_EVENT_OF_ALL},
+    [UI_MODEL] = {choose_model, APP_EVENT_OF_ALL},
+    [UI_MODELS] = {offer_models, APP_EVENT_OF_ALL},
+    [UI_SUMMARY] = {summary, APP_EVENT_OF_SHOWN},
+    [UI_QUIT] = {quit, APP_EVENT_LEAVES},
+};
+
+/* Some events act on the conversation shown only with certain arguments: no id, or the system prompt's name. */
+static enum app_event_kind kind_of(const struct ui_event *event)
+{
+    bool of_shown = true;
+    if (event->type == UI_RENAME || event->type == UI_DELETE)
+        of_shown = !event->id;
+    else if (event->type == UI_RESET || event->type == UI_SET_TEXT)
+        of_shown = settings_find(event->text) == SET_SYSTEM;
+    return of_shown ? handlers[event->type].kind : APP_EVENT_OF_ALL;
 }
 
 void app_ui_event(struct app *app, const struct ui_event *event)
 {
-    static void (*const handlers[])(struct app *, const struct ui_event *) = {
-        [UI_SEND] = send,
-        [UI_DRAFT] = draft,
-        [UI_STOP] = stop,
-        [UI_REGENERATE] = regenerate,
-        [UI_ALTERNATIVE] = alternative,
-        [UI_NEW] = new_conversation,
-        [UI_LIST] = list,
-        [UI_OPEN] = open,
-        [UI_RENAME] = rename_conversation,
-        [UI_DELETE] = delete,
-        [UI_SET] = set,
-        [UI_RESET] = reset,
-        [UI_SET_TEXT] = set_text,
-        [UI_SEARCH] = search,
-        [UI_MODEL] = choose_model,
-        [UI_MODELS] = offer_models,
-        [UI_SUMMARY] = summary,
-        [UI_QUIT] = quit,
-    };
     size_t type = (size_t)event->type;
-    if (type < sizeof handlers / sizeof *handlers && handlers[type])
-        handlers[type](app, event);
+    if (type < sizeof handlers / sizeof *handlers && handlers[type].handle && !app_hold(app, event, kind_of(event)))
+        handlers[type].handle(app, event);
 }

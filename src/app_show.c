@@ -58,8 +58,6 @@ void app_show(struct app *app, struct conversation *c)
     app->shown = c;
     if (before != c)
         app_let_go(app, before);
-    app->opening = app->opening_message = app->stepping = 0;
-    app->opening_latest = app->resuming = false;
     ui_show_conversation(app->ui, c->id, c->title);
     for (size_t i = 0; i < c->n; i++) {
         if (c->messages[i].role != STORE_SYSTEM)
@@ -78,23 +76,17 @@ void app_show_new(struct app *app)
     app_show(app, conversation_new(settings_text(app->settings, SET_SYSTEM)));
 }
 
-/* Whether its path must stay as it is: the answer being written, or to come, belongs at its end. */
-static bool is_busy(const struct app *app, const struct conversation *c)
-{
-    return c == app->answering || app_waits(app, c);
-}
-
+/* The path of a busy conversation stays as it is: the answer belongs at its end. */
 void app_open(struct app *app, store_id id, store_id message)
 {
-    struct conversation *c = app_held(app, id);
-    if (c && (!message || conversation_find(c, message) || is_busy(app, c))) {
+    struct conversation *c = app_find(app, id);
+    app->opening = (struct app_opening){0};
+    if (c && (!message || conversation_find(c, message) || app_is_busy(app, c))) {
         app_show(app, c);
         return;
     }
-    app->opening = id;
-    app->opening_message = message;
-    app->opening_latest = app->resuming = false;
-    store_load_through(app->store, id, message, 0, 0);
+    app->opening = (struct app_opening){APP_OPENING_CHOSEN, app_query(app), id, message};
+    store_load_through(app->store, id, message, 0, app->opening.tag);
 }
 
 void app_step(struct app *app, int step)
@@ -105,10 +97,10 @@ void app_step(struct app *app, int step)
         ui_flash(app->ui, "There is no other answer to the last message; /regenerate asks for one");
         return;
     }
-    if (is_busy(app, c))
+    if (app_is_busy(app, c))
         return;
-    app->stepping = last->id;
-    store_load_through(app->store, c->id, last->id, step, 0);
+    app->opening = (struct app_opening){APP_OPENING_ALTERNATIVE, app_query(app), c->id, last->id};
+    store_load_through(app->store, c->id, last->id, step, app->opening.tag);
 }
 
 /* Shows a conversation on the path loaded, which is the one the store is to remember. */
@@ -118,17 +110,6 @@ static void show_path(struct app *app, struct conversation *c, const struct stor
     app_show(app, c);
     if (leaf != loaded->conversation.leaf)
         conversation_save_row(c, app->store, leaf);
-}
-
-/* The path asked for by app_step, unless the conversation has gone on meanwhile. */
-static bool stepped(struct app *app, const struct store_event *loaded)
-{
-    const struct conversation *c = app->shown;
-    if (!app->stepping || loaded->conversation.id != c->id || is_busy(app, c) || !c->n ||
-        c->messages[c->n - 1].id != app->stepping)
-        return false;
-    show_path(app, conversation_from_store(loaded), loaded);
-    return true;
 }
 
 void app_notice(struct app *app, const struct conversation *c, const char *text)
@@ -191,45 +172,79 @@ static void remember_prompts(struct app *app, const struct store_event *loaded)
 
 /* ---- the store's events ---- */
 
+/* The conversation asked for has come. One in memory is shown as it is, unless another path was asked for. */
+static void show_opened(struct app *app, const struct app_opening *opening, const struct store_event *event)
+{
+    struct conversation *in_memory = app_find(app, event->conversation.id);
+    bool other_path = opening->message && in_memory && !app_is_busy(app, in_memory);
+    struct conversation *c = in_memory && !other_path ? in_memory : conversation_from_store(event);
+    if (opening->kind == APP_OPENING_RESUMED && settings_has(app->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
+        free(c->system);
+        c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
+    }
+    if (opening->kind != APP_OPENING_ALTERNATIVE)
+        remember_prompts(app, event);
+    if (c == in_memory)
+        app_show(app, c);
+    else
+        show_path(app, c, event);
+}
+
 static void opened(struct app *app, const struct store_event *event)
 {
-    if (app->history_wanted) {
-        app->history_wanted = false;
-        remember_prompts(app, event);
-        return;
-    }
-    if (stepped(app, event))
-        return;
-    store_id found = event->conversation.id;
-    bool resuming = app->resuming;
-    app->resuming = false;
-    if (!found && app->opening_latest) {
-        app->opening_latest = false;
+    struct app_opening opening = app->opening;
+    app->opening = (struct app_opening){0};
+    if (event->conversation.id) {
+        show_opened(app, &opening, event);
+        app_replay_held(app);
+    } else if (opening.kind == APP_OPENING_RESUMED && opening.id) {
+        char text[80];
+        snprintf(text, sizeof text, "there is no conversation %lld", (long long)opening.id);
+        app_leave(app, 1, text);
+    } else if (opening.kind == APP_OPENING_RESUMED) {
         ui_flash(app->ui, "There is no conversation to resume yet: this is a new one");
         app_prepare(app);
-    } else if (!found && app->opening && resuming) {
-        char text[80];
-        snprintf(text, sizeof text, "there is no conversation %lld", (long long)app->opening);
-        app_leave(app, 1, text);
-    } else if (!found && app->opening) {
-        app->opening = 0;
+        app_replay_held(app);
+    } else {
         ui_flash(app->ui, "This conversation is no longer there");
-        store_list(app->store, 0);
+        app_list(app);
         app_prepare(app);
-    } else if (found && (found == app->opening || app->opening_latest)) {
-        struct conversation *held = app_held(app, found);
-        bool other_path = app->opening_message && held && !is_busy(app, held);
-        struct conversation *c = held && !other_path ? held : conversation_from_store(event);
-        if (resuming && settings_has(app->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
-            free(c->system);
-            c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
-        }
-        remember_prompts(app, event);
-        if (c == held)
-            app_show(app, c);
-        else
-            show_path(app, c, event);
+        app_give_back_held(app);
     }
+}
+
+/* A resumed conversation that cannot be read ends the program: what is typed next was meant for it alone. */
+static void query_failed(struct app *app, const struct store_event *event)
+{
+    bool opening = event->tag && event->tag == app->opening.tag;
+    bool resumed = opening && app->opening.kind == APP_OPENING_RESUMED;
+    if (opening)
+        app->opening = (struct app_opening){0};
+    if (resumed) {
+        app_leave(app, 1, event->text);
+        return;
+    }
+    ui_flash(app->ui, event->text);
+    if (event->tag && event->tag == app->list_tag)
+        ui_list_failed(app->ui);
+    if (opening) {
+        app_prepare(app);
+        app_give_back_held(app);
+    }
+}
+
+static void loaded(struct app *app, const struct store_event *event)
+{
+    if (event->tag == app->history_tag)
+        remember_prompts(app, event);
+    else if (event->tag == app->opening.tag)
+        opened(app, event);
+}
+
+void app_list(struct app *app)
+{
+    app->list_tag = app_query(app);
+    store_list(app->store, app->list_tag);
 }
 
 static void listed(struct app *app, const struct store_event *event)
@@ -281,22 +296,21 @@ static void failing(struct app *app, const struct store_event *event)
 
 void app_store_event(struct app *app, const struct store_event *event)
 {
+    app->n_queries -= event->tag != 0;
     switch (event->type) {
     case STORE_SETTINGS: app_take_stored_settings(app, event); break;
     case STORE_LIST: listed(app, event); break;
-    case STORE_LOADED: opened(app, event); break;
-    case STORE_FOUND: found(app, event); break;
+    case STORE_LOADED: loaded(app, event); break;
+    case STORE_FOUND:
+        if (event->tag == app->search_tag)
+            found(app, event);
+        break;
     case STORE_FAILING: failing(app, event); break;
     case STORE_RECOVERED:
         ui_set_warning(app->ui, NULL);
         ui_flash(app->ui, "Everything is saved again");
         app_notice(app, app->shown, "Everything is saved again.");
         break;
-    case STORE_ERROR:
-        app->history_wanted = false; /* no answer to that query will come */
-        app->opening = 0;
-        app->opening_latest = app->resuming = false;
-        ui_flash(app->ui, event->text);
-        break;
+    case STORE_ERROR: query_failed(app, event); break;
     }
 }

@@ -15,6 +15,27 @@
 
 enum app_model { APP_MODEL_LOADING, APP_MODEL_READY, APP_MODEL_MISSING };
 
+/* The conversation to be shown next, while the store loads it: which one, and why it was asked for. */
+struct app_opening {
+    enum {
+        APP_OPENING_NOTHING,
+        APP_OPENING_RESUMED,     /* --resume: by its id, or the latest one */
+        APP_OPENING_CHOSEN,      /* by the person: from the list, a search, /open */
+        APP_OPENING_ALTERNATIVE, /* the conversation shown, with another answer at its end */
+    } kind;
+    uint64_t tag;     /* of the store's query */
+    store_id id;      /* 0 = the latest one */
+    store_id message; /* the path is to lead through this; 0 = as it is */
+};
+
+/* What an event of the ui acts on: decides what becomes of it while a conversation is being opened (app_hold). */
+enum app_event_kind {
+    APP_EVENT_OF_ALL,   /* the program, or a conversation it names */
+    APP_EVENT_OF_SHOWN, /* the conversation shown */
+    APP_EVENT_SWITCHES, /* shows another conversation */
+    APP_EVENT_LEAVES,   /* the program's end */
+};
+
 struct app {
     const struct options *options;
     struct settings *settings;
@@ -46,15 +67,20 @@ struct app {
     struct ui_status status;
     bool status_changed;
 
-    store_id opening;         /* conversation the store was asked for, 0 = none */
-    store_id opening_message; /* ... on the path that leads through this; 0 = as it is */
-    store_id stepping;        /* the last message shown when another in its place was asked for, 0 = none was */
-    bool opening_latest;      /* ... or the latest one: --resume */
-    bool resuming;            /* the conversation asked for on the command line has not come yet */
-    bool history_wanted;      /* the first conversation that comes is for the Up key only */
-    char **history;           /* earlier prompts, oldest first */
+    struct app_opening opening;
+    struct ui_event *held; /* owned copies of the events that wait for it, oldest first: app_hold.c */
+    size_t n_held;
+
+    uint64_t last_tag;    /* given to a query of the store */
+    size_t n_queries;     /* of the store, not answered yet */
+    uint64_t list_tag;    /* of the latest query for the list of conversations */
+    uint64_t history_tag; /* of the query for earlier prompts */
+    uint64_t search_tag;  /* of the latest search: results of older ones are dropped */
+
+    char **history; /* earlier prompts, oldest first */
     size_t n_history;
 
+    bool quit_when_idle; /* the input has ended: leave once everything asked for has come */
     bool quit;
     int exit_status;
     char *last_words; /* for stderr, once the screen is closed; NULL = none */
@@ -64,7 +90,8 @@ struct app {
 void app_leave(struct app *app, int exit_status, const char *last_words); /* last_words may be NULL */
 void app_wake(void *app);                                 /* from any thread: the loop has something to take */
 void app_let_go(struct app *app, struct conversation *c); /* frees it unless something holds it; NULL is fine */
-struct conversation *app_held(const struct app *app, store_id id); /* the one in memory, or NULL */
+struct conversation *app_find(const struct app *app, store_id id); /* the one in memory, or NULL */
+uint64_t app_query(struct app *app);                               /* a tag for the next query of the store */
 
 /* ---- app_show.c: the transcript and what the store sends ---- */
 void app_show(struct app *app, struct conversation *c);
@@ -76,23 +103,43 @@ void app_show_stats(struct app *app, const struct engine_stats *stats, int windo
 void app_show_new(struct app *app);
 void app_show_summary(struct app *app);                        /* in a notice */
 void app_open(struct app *app, store_id id, store_id message); /* which it is to show; 0 = any */
+void app_list(struct app *app);                                /* asks the store for the list of conversations */
 void app_step(struct app *app, int step);                      /* among the answers to the last message */
 /* In the transcript, if c is shown. */
 void app_notice(struct app *app, const struct conversation *c, const char *text);
 void app_remember_prompt(struct app *app, const char *text);
 void app_store_event(struct app *app, const struct store_event *event);
 
+/* ---- app_hold.c: what the person does while a conversation is being opened ---- */
+/* Whether the event has to wait for the conversation that is being opened; a copy of it is then kept. */
+bool app_hold(struct app *app, const struct ui_event *event, enum app_event_kind kind);
+bool app_holds_messages(const struct app *app);
+/* The conversation is shown: handles what was held. */
+void app_replay_held(struct app *app);
+/* The conversation did not come: messages meant for it go back into the draft, its other events are dropped. */
+void app_give_back_held(struct app *app);
+bool app_give_back_messages(struct app *app); /* only the messages: the person stopped them. False: there were none */
+bool app_drop_held_message(struct app *app, const char *text); /* the newest with this text */
+void app_print_held(struct app *app);                          /* the program ends: unsent messages go to stderr */
+
 /* ---- app_turns.c: questions and answers ---- */
-void app_send(struct app *app, const char *text);
+void app_send(struct app *app, const char *text);      /* into the conversation shown, or its outbox */
+void app_take_back(struct app *app, const char *text); /* the newest waiting message with this text */
 void app_regenerate(struct app *app);
 void app_stop(struct app *app);
 void app_take_draft(struct app *app, const char *text, bool rests); /* "" = there is none */
 /* Where nothing is owed, the worker reads ahead what the next question in the conversation shown will need. */
 void app_prepare(struct app *app);
-bool app_waits(const struct app *app, const struct conversation *c); /* for its answer to be begun */
-void app_enqueue(struct app *app, struct conversation *c);           /* an answer is owed */
+bool app_waits(const struct app *app, const struct conversation *c);   /* for its answer to be begun */
+bool app_is_busy(const struct app *app, const struct conversation *c); /* its answer is being written, or waits */
+/* Whether an answer in the conversation shown is being written or will be: the one place that says so. */
+bool app_is_awaited(const struct app *app);
+bool app_is_idle(const struct app *app); /* nothing that was asked for, of the model or the store, is to come */
+void app_enqueue(struct app *app, struct conversation *c); /* an answer is owed */
 void app_forget_waiting(struct app *app, const struct conversation *c);
-void app_start_next(struct app *app); /* if the worker is free and something waits */
+void app_start_next(struct app *app);                       /* if the worker is free and something waits */
+void app_ask_next(struct app *app, struct conversation *c); /* the first message in its outbox, unless it is busy */
+void app_store_outboxes(struct app *app);                   /* the program ends: what waits is kept, unanswered */
 /* Milliseconds until the growing answer must be written, -1 = nothing to write. */
 int app_save_timeout(const struct app *app);
 void app_save_answer(struct app *app);

@@ -13,6 +13,23 @@ bool app_waits(const struct app *app, const struct conversation *c)
     return false;
 }
 
+bool app_is_busy(const struct app *app, const struct conversation *c)
+{
+    return c == app->answering || app_waits(app, c);
+}
+
+bool app_is_awaited(const struct app *app)
+{
+    bool queued = app_waits(app, app->shown) && app->model != APP_MODEL_MISSING;
+    return app->answering == app->shown || queued || app_holds_messages(app);
+}
+
+bool app_is_idle(const struct app *app)
+{
+    bool queued = app->n_waiting && app->model != APP_MODEL_MISSING;
+    return !app->answering && !queued && app->opening.kind == APP_OPENING_NOTHING && !app->n_queries;
+}
+
 void app_enqueue(struct app *app, struct conversation *c)
 {
     if (app_waits(app, c))
@@ -75,33 +92,62 @@ void app_start_next(struct app *app)
     }
 }
 
-void app_send(struct app *app, const char *text)
+/* The message becomes the end of the conversation's path, and an answer is owed. */
+static void ask(struct app *app, struct conversation *c, const char *text)
 {
-    struct conversation *c = app->shown;
     bool first = !c->stored;
     struct conversation_message *m = conversation_ask(c, text, strlen(text));
     conversation_save(c, app->store, m);
-    ui_add(app->ui, m->id, UI_PERSON, text, m->text.len, m->created_ms);
-    ui_finish(app->ui, m->id, NULL);
+    app_enqueue(app, c);
+    if (c != app->shown)
+        return;
+    app_show_message(app, m);
     if (first)
         ui_set_title(app->ui, c->title);
+}
+
+void app_ask_next(struct app *app, struct conversation *c)
+{
+    char *text = c->deleted || app_is_busy(app, c) ? NULL : outbox_take_first(&c->outbox);
+    if (text)
+        ask(app, c, text);
+    free(text);
+}
+
+void app_send(struct app *app, const char *text)
+{
+    struct conversation *c = app->shown;
     app_remember_prompt(app, text);
     ui_set_history(app->ui, (const char *const *)app->history, app->n_history);
-    app_enqueue(app, c);
+    outbox_add(&c->outbox, text);
+    app_ask_next(app, c);
     app_start_next(app);
-    app->status_changed = true;
     if (app->answering && app->answering != c)
         ui_flash(app->ui, "An answer in another conversation is being finished first; Esc stops it");
     if (app->model == APP_MODEL_MISSING)
         app_notice(app, c, "Kept, and answered as soon as there is a model: /model FILE loads one.");
 }
 
+void app_take_back(struct app *app, const char *text)
+{
+    if (!app_drop_held_message(app, text))
+        free(outbox_take_last(&app->shown->outbox, text));
+}
+
+void app_store_outboxes(struct app *app)
+{
+    for (size_t i = 0; i <= app->n_waiting; i++) {
+        struct conversation *c = i ? app->waiting[i - 1] : app->shown;
+        for (char *text; !c->deleted && (text = outbox_take_first(&c->outbox)); free(text))
+            conversation_save(c, app->store, conversation_ask(c, text, strlen(text)));
+    }
+}
+
 void app_regenerate(struct app *app)
 {
     struct conversation *c = app->shown;
-    if (app->answering == c) {
+    if (app_is_busy(app, c)) {
         ui_flash(app->ui, "The answer is still being written; Esc stops it");
-        app->status_changed = true;
         return;
     }
     store_id last = c->n ? c->messages[c->n - 1].id : 0;
@@ -109,7 +155,6 @@ void app_regenerate(struct app *app)
         ui_remove(app->ui, last);
     if (!conversation_awaits_answer(c)) {
         ui_flash(app->ui, "There is nothing to answer yet");
-        app->status_changed = true; /* the screen shows an answer to come until it hears otherwise */
         return;
     }
     app->status.summarized = (int)c->n_summarized;
@@ -117,17 +162,28 @@ void app_regenerate(struct app *app)
     app_start_next(app);
 }
 
+/* Nothing is being written: the question stays unanswered, and what waits behind it goes back into the draft. */
+static void stop_waiting(struct app *app)
+{
+    struct conversation *c = app->shown;
+    if (!app_waits(app, c))
+        return;
+    app_forget_waiting(app, c);
+    for (size_t i = c->outbox.n; i > 0; i--)
+        ui_put_back(app->ui, c->outbox.texts[i - 1]);
+    outbox_free(&c->outbox);
+    ui_flash(app->ui, "Not answered; /regenerate asks again");
+}
+
 void app_stop(struct app *app)
 {
+    if (app_give_back_messages(app))
+        return;
     if (app->worker)
         worker_stop(app->worker);
     if (app->answering)
         return;
-    if (app->n_waiting) {
-        while (app->n_waiting)
-            app_let_go(app, dequeue(app, 0));
-        ui_flash(app->ui, "Not answered; /regenerate asks again");
-    }
+    stop_waiting(app);
     if (app->model != APP_MODEL_LOADING)
         app->activity = UI_IDLE; /* a compaction given up says nothing */
     app->status_changed = true;
@@ -144,7 +200,7 @@ void app_take_draft(struct app *app, const char *text, bool rests)
 void app_prepare(struct app *app)
 {
     const struct conversation *c = app->shown;
-    bool opening = app->opening || app->opening_latest; /* another one will be shown in a moment */
+    bool opening = app->opening.kind != APP_OPENING_NOTHING; /* another one will be shown in a moment */
     if (app->quit || app->model != APP_MODEL_READY || app->answering || app->n_waiting || c->deleted || opening)
         return;
     struct conversation_job job;

@@ -111,8 +111,7 @@ static void done(struct app *app, struct conversation_message *answer, const str
         app_notice(app, c, event->text);
         ui_flash(app->ui, event->text);
     }
-    if (conversation_awaits_answer(c) && !failed)
-        app_enqueue(app, c);
+    app_ask_next(app, c);
     app_start_next(app);
     if (!app->answering && !app->quit && !failed)
         compact_when_idle(app, c);
@@ -168,7 +167,7 @@ void app_worker_event(struct app *app, const struct worker_event *event)
     struct conversation_message *answer = NULL;
     if (app->answering && event->answer == app->answer)
         answer = conversation_find(app->answering, app->answer);
-    struct conversation *c = app_held(app, event->conversation);
+    struct conversation *c = app_find(app, event->conversation);
     switch (event->type) {
     case WORKER_LOADING:
         if (!app->answering)

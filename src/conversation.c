@@ -134,6 +134,7 @@ void conversation_free(struct conversation *c)
     free(c->title);
     free(c->system);
     free(c->summary);
+    outbox_free(&c->outbox);
     free(c);
 }
 

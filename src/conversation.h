@@ -9,6 +9,7 @@
 
 #include "../data/store.h"
 #include "buffer.h"
+#include "outbox.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -44,6 +45,8 @@ struct conversation {
     char *summary; /* of the first n_summarized messages, for the model; NULL = none */
     size_t n_summarized;
     int window_used; /* tokens of the window after the last answer; 0 = unknown */
+    struct outbox
+        outbox; /* messages sent while an answer is owed: not on the path, nor in the store, until it ended */
 };
 
 int64_t conversation_now_ms(void); /* since 1970 */

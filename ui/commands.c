@@ -20,15 +20,11 @@ static void stop(struct ui *ui)
         ui_emit(ui, UI_STOP, 0, 0, "");
 }
 
-static void begin_awaiting(struct ui *ui)
+/* An answer will come: shows where. */
+static void follow_answer(struct ui *ui)
 {
-    ui->awaiting = true;
-    ui->awaiting_taken = false;
     ui->stop_asked = 0;
-    ui->frame_ms = tty_now_ms();
     transcript_end(&ui->transcript);
-    transcript_remove(&ui->transcript, PENDING_ID);
-    transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, ui_wall_ms());
 }
 
 static bool send_message(struct ui *ui, const char *text)
@@ -43,7 +39,7 @@ static bool send_message(struct ui *ui, const char *text)
         buf_remove(&b, b.n - 1, 1);
     if (b.n) {
         ui_emit(ui, UI_SEND, 0, 0, b.s);
-        begin_awaiting(ui);
+        follow_answer(ui);
     }
     buf_free(&b);
     return true;
@@ -347,7 +343,7 @@ static void do_regenerate(struct ui *ui, const char *argument)
         ui_flash(ui, "there is no message to answer again");
     } else {
         ui_emit(ui, UI_REGENERATE, 0, 0, "");
-        begin_awaiting(ui);
+        follow_answer(ui);
     }
 }
 

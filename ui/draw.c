@@ -165,9 +165,9 @@ static void draw_thought(const struct ui *ui, const struct row *row, int y, cons
 static void draw_waiting(const struct ui *ui, int y, const struct frame *f)
 {
     char words[64], line[96];
-    if (!ui->awaiting && ui->status.activity == UI_IDLE)
+    status_activity(&ui->status, words, sizeof words);
+    if (!*words)
         return;
-    status_activity(&ui->status, ui->awaiting, words, sizeof words);
     snprintf(line, sizeof line, "%s %s", status_spinner(ui->frame), words);
     screen_text(y, f->text_x + TRANSCRIPT_INDENT, f->text_width - TRANSCRIPT_INDENT, line, strlen(line), STYLE_DIM);
 }
@@ -383,7 +383,7 @@ static void draw_rule(const struct ui *ui, const struct frame *f)
     char words[64], line[128];
     int y = f->rows - 2 - f->draft_rows;
     screen_fill(y, 0, f->columns, "─", STYLE_DIM);
-    status_activity(&ui->status, ui->awaiting, words, sizeof words);
+    status_activity(&ui->status, words, sizeof words);
     if (!*words)
         return;
     snprintf(line, sizeof line, " %s %s%s ", status_spinner(ui->frame), words,

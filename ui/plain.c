@@ -2,8 +2,9 @@
  * plain.c - the dialogue as lines, for screen readers and terminals that can do nothing else; see state.h.
  *
  * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is
- * continued by the next one. Nothing moves, nothing is drawn twice. A line waits while an answer is written; at a
- * terminal commands do not. What is piped in is answered to its end.
+ * continued by the next one. Nothing moves, nothing is drawn twice. Lines are acted on one at a time, each after the
+ * program has handled the one before. A message waits while an answer is written, and so does everything that is
+ * piped in. At the end of piped input the program leaves once all of it is answered.
  */
 #include "state.h"
 
@@ -26,6 +27,7 @@ struct plain {
     bool in_line;       /* something was printed since the last newline */
     bool thinking;      /* a thought was announced, its answer has not begun */
     bool interactive;   /* a person types at a terminal, which shows it */
+    bool echoed;        /* ... so the message sent last need not be printed */
     bool ended;         /* end of input */
     bool quit;          /* UI_QUIT was said */
 };
@@ -112,6 +114,7 @@ static void take_line(struct ui *ui, const char *typed, size_t typed_n)
     }
     if (p->message.s[strspn(p->message.s, " \t\n")])
         command_line(ui, p->message.s);
+    p->echoed = p->interactive && ui->next_event < ui->n_events && ui->events[ui->n_events - 1].type == UI_SEND;
     buf_clear(&p->message);
 }
 
@@ -131,19 +134,25 @@ static bool may_take(const struct ui *ui, const char *line, size_t n)
     return is_command;
 }
 
+/* Whether what the last line asked for has not been taken in: the next line may be meant for what comes of it. */
+static bool is_behind(const struct ui *ui)
+{
+    return ui->next_event < ui->n_events || ui->conversations.wanted;
+}
+
 /* The length of the next line, if there is a whole one that can be acted on; -1: there is none. */
 static ptrdiff_t next_line(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    const char *end = p->typed.n ? memchr(p->typed.s, '\n', p->typed.n) : NULL;
+    const char *end = p->typed.n && !is_behind(ui) ? memchr(p->typed.s, '\n', p->typed.n) : NULL;
     return end && may_take(ui, p->typed.s, (size_t)(end - p->typed.s)) ? end - p->typed.s : -1;
 }
 
-/* Whether the input has ended and nothing of it is left to be done. */
+/* Whether the input has ended and all of it was acted on. */
 static bool is_over(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    return p->ended && !p->quit && (p->interactive || (!p->typed.n && !p->message.n && !ui_answering(ui)));
+    return p->ended && !p->quit && (p->interactive || (!p->typed.n && !p->message.n && !is_behind(ui)));
 }
 
 bool plain_due(const struct ui *ui)
@@ -185,7 +194,7 @@ void plain_read(struct ui *ui)
         plain_prompt(ui);
     if (is_over(ui)) {
         p->quit = true;
-        ui_emit(ui, UI_QUIT, 0, 0, "");
+        ui_emit(ui, UI_QUIT, 0, !p->interactive, "");
     }
 }
 
@@ -215,8 +224,10 @@ void plain_show(struct ui *ui)
 
 void plain_add(struct ui *ui, enum ui_role role, const char *text, size_t n, int64_t time_ms)
 {
-    if (role == UI_PERSON && ui->awaiting && ui->lines->interactive)
-        return; /* it stands where it was typed */
+    bool echoed = ui->lines->echoed;
+    ui->lines->echoed = false;
+    if (role == UI_PERSON && echoed)
+        return;
     if (role != UI_NOTICE)
         print_header(ui, role, time_ms);
     end_line(ui);
@@ -255,23 +266,21 @@ void plain_finish(struct ui *ui, const char *footnote)
     ui->lines->thinking = false;
     if (footnote && *footnote)
         plain_say(ui, footnote);
-    ui->status.activity = UI_IDLE;
-    plain_prompt(ui);
 }
 
-void plain_status(struct ui *ui, enum ui_activity before)
+void plain_status(struct ui *ui, const struct ui_status *before)
 {
     char line[160];
     enum ui_activity now = ui->status.activity;
-    if (now == before)
-        return;
-    if (now == UI_LOADING || now == UI_SUMMARIZING) {
+    bool ready = before->activity == UI_LOADING && now != UI_LOADING && *ui->status.model;
+    if (now != before->activity && (now == UI_LOADING || now == UI_SUMMARIZING))
         plain_say(ui, now == UI_LOADING ? "loading the model" : "summarizing earlier messages");
-    } else if (before == UI_LOADING && *ui->status.model) {
+    if (ready) {
         snprintf(line, sizeof line, "%s is ready", ui->status.model);
         plain_say(ui, line);
-        plain_prompt(ui);
     }
+    if (ready || (before->awaited && !ui->status.awaited))
+        plain_prompt(ui);
 }
 
 void plain_conversations(struct ui *ui)

@@ -108,8 +108,6 @@ struct ui {
     char *title; /* clean */
     struct transcript transcript;
     struct ui_status status;
-    bool awaiting;       /* a message was sent, nothing of its answer is here */
-    bool awaiting_taken; /* ... and the caller knows of it */
 
     struct draft draft;
     /* Enter was pressed while an answer is written: the draft is sent when it ends, if it is still this text. */
@@ -249,7 +247,7 @@ void plain_append(struct ui *ui, const char *piece, size_t n);
 void plain_append_thought(struct ui *ui, const struct ui_thought *thought, const char *piece, size_t n);
 void plain_finish(struct ui *ui, const char *footnote);
 void plain_say(struct ui *ui, const char *text); /* a line of the program's own */
-void plain_status(struct ui *ui, enum ui_activity before);
+void plain_status(struct ui *ui, const struct ui_status *before);
 void plain_conversations(struct ui *ui);
 void plain_settings(struct ui *ui);
 void plain_help(struct ui *ui);

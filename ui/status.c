@@ -9,13 +9,13 @@
 
 #define BAR_CELLS 10
 
-void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t cap)
+void status_activity(const struct ui_status *s, char *out, size_t cap)
 {
     static const char *const words[] = {
         [UI_IDLE] = "",           [UI_LOADING] = "loading the model", [UI_THINKING] = "thinking",
         [UI_READING] = "reading", [UI_WRITING] = "writing",           [UI_SUMMARIZING] = "summarizing",
     };
-    enum ui_activity activity = s->activity == UI_IDLE && awaiting ? UI_THINKING : s->activity;
+    enum ui_activity activity = s->activity == UI_IDLE && s->awaited ? UI_THINKING : s->activity;
     bool measured = (activity == UI_LOADING || activity == UI_READING) && s->progress >= 0;
     if (measured)
         snprintf(out, cap, "%s %d %%", words[activity], (int)(s->progress * 100.0f));

@@ -12,8 +12,8 @@
 
 #define STATUS_SPIN_MS 120
 
-/* "reading 43 %"; "" when idle. awaiting: a message was sent and nothing came yet. */
-void status_activity(const struct ui_status *s, bool awaiting, char *out, size_t cap);
+/* "reading 43 %"; "" when idle. */
+void status_activity(const struct ui_status *s, char *out, size_t cap);
 const char *status_spinner(unsigned frame); /* one cell */
 
 /* "thinking 12 s · 240 words" while it goes on, "thought for 12 s · 240 words", "unfinished thought · 3 words". */

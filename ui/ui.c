@@ -54,8 +54,6 @@ bool ui_next_event(struct ui *ui, struct ui_event *event)
         return false;
     struct event *e = &ui->events[ui->next_event++];
     ui->event_text = e->text;
-    if (e->type == UI_SEND || e->type == UI_REGENERATE)
-        ui->awaiting_taken = true;
     *event =
         (struct ui_event){.type = e->type, .id = e->id, .message = e->message, .value = e->value, .text = e->text};
     return true;
@@ -147,13 +145,12 @@ int64_t ui_wall_ms(void)
 
 bool ui_answering(const struct ui *ui)
 {
-    return ui->awaiting || ui->status.activity == UI_THINKING || ui->status.activity == UI_READING ||
-           ui->status.activity == UI_WRITING;
+    return ui->status.awaited;
 }
 
 bool ui_animated(const struct ui *ui)
 {
-    return !ui->plain && (ui->awaiting || ui->status.activity != UI_IDLE);
+    return !ui->plain && (ui->status.awaited || ui->status.activity != UI_IDLE);
 }
 
 static int frame_wait(const struct ui *ui)
@@ -330,9 +327,23 @@ void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
     ui->conversation = id;
     set_title(ui, title);
     transcript_clear(&ui->transcript);
-    ui->awaiting = false;
     if (ui->plain)
         plain_show(ui);
+}
+
+void ui_put_back(struct ui *ui, const char *text)
+{
+    struct buf whole = {0};
+    if (ui->plain) {
+        ui_flash_format(ui, "Not sent: %s", text);
+        return;
+    }
+    buf_str(&whole, text);
+    if (ui->draft.text.n)
+        buf_printf(&whole, "\n%s", draft_text(&ui->draft));
+    draft_set(&ui->draft, whole.s);
+    buf_free(&whole);
+    ui->dirty = true;
 }
 
 void ui_set_title(struct ui *ui, const char *title)
@@ -340,11 +351,15 @@ void ui_set_title(struct ui *ui, const char *title)
     set_title(ui, title);
 }
 
-/* The entry that says an answer is coming stands at the end, until the answer has one of its own. */
+/* While an answer is awaited that has no entry yet, one at the end of the transcript stands for it. */
 static void place_pending(struct ui *ui)
 {
-    transcript_remove(&ui->transcript, PENDING_ID);
-    if (ui->awaiting)
+    const struct entry *last = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
+    bool placed = last && last->id == PENDING_ID;
+    bool growing = last && !placed && !last->finished;
+    if (placed && !ui->status.awaited)
+        transcript_remove(&ui->transcript, PENDING_ID);
+    else if (!placed && ui->status.awaited && !growing)
         transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, ui_wall_ms());
 }
 
@@ -361,10 +376,6 @@ void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size
 
 void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len)
 {
-    if (len) {
-        ui->awaiting = false;
-        place_pending(ui);
-    }
     if (transcript_append(&ui->transcript, id, piece, len) && ui->plain)
         plain_append(ui, piece, len);
     ui->dirty = true;
@@ -372,10 +383,6 @@ void ui_append(struct ui *ui, int64_t id, const char *piece, size_t len)
 
 void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thought, const char *piece, size_t len)
 {
-    if (len) {
-        ui->awaiting = false;
-        place_pending(ui);
-    }
     if (transcript_append_thought(&ui->transcript, id, thought, piece, len) && ui->plain)
         plain_append_thought(ui, thought, piece, len);
     ui->dirty = true;
@@ -383,11 +390,6 @@ void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thoug
 
 void ui_finish(struct ui *ui, int64_t id, const char *footnote)
 {
-    const struct entry *last = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
-    if (last && last->id == id) {
-        ui->awaiting = false;
-        place_pending(ui);
-    }
     if (transcript_finish(&ui->transcript, id, footnote) && ui->plain)
         plain_finish(ui, footnote);
     ui->dirty = true;
@@ -452,23 +454,20 @@ void ui_set_history(struct ui *ui, const char *const *prompts, size_t n)
 
 void ui_set_status(struct ui *ui, const struct ui_status *status)
 {
-    enum ui_activity before = ui->status.activity;
+    struct ui_status before = ui->status;
     bool animated = ui_animated(ui);
     ui->status = *status;
     ui->status.model[sizeof ui->status.model - 1] = 0;
     char *clean = text_clean_string(ui->status.model, strlen(ui->status.model), true);
     text_ellipsis(clean, (int)sizeof ui->status.model, ui->status.model, sizeof ui->status.model);
     free(clean);
-    if (status->activity == UI_IDLE && ui->awaiting && ui->awaiting_taken) {
-        ui->awaiting = false;
-        place_pending(ui);
-    }
+    place_pending(ui);
     if (!ui_answering(ui))
         ui->stop_asked = 0;
     if (!animated && ui_animated(ui))
         ui->frame_ms = tty_now_ms();
     if (ui->plain)
-        plain_status(ui, before);
+        plain_status(ui, &before);
     else
         command_send_queued(ui);
     ui->dirty = true;
@@ -503,6 +502,12 @@ void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, siz
     else if (ui->plain)
         plain_conversations(ui);
     ui->dirty = true;
+}
+
+void ui_list_failed(struct ui *ui)
+{
+    free(ui->conversations.wanted);
+    ui->conversations.wanted = NULL;
 }
 
 void ui_set_found(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n)

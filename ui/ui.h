@@ -36,9 +36,6 @@ void ui_draw(struct ui *ui);
 
 /* ---- what the person wants ---- */
 
-/* From UI_SEND and UI_REGENERATE on the screen shows an answer to come, until one is appended to or finished, or a
- * status given after the event was taken says UI_IDLE. */
-
 enum ui_event_type {
     UI_SEND,        /* text: a message */
     UI_DRAFT,       /* text: the message being typed, now and then ("" when there is none any more); value: 1 where
@@ -58,7 +55,7 @@ enum ui_event_type {
     UI_MODEL,       /* text: a file to load */
     UI_MODELS,      /* text: as much of a model's name as is typed: wants ui_set_models */
     UI_SUMMARY,     /* what the model sees in place of the older messages */
-    UI_QUIT,
+    UI_QUIT,        /* value 1: the input has ended (plain mode, piped): leave once all answers have come */
 };
 
 struct ui_event {
@@ -96,6 +93,9 @@ void ui_finish(struct ui *ui, int64_t id, const char *footnote);
 void ui_set_alternative(struct ui *ui, int64_t id, int number, int count);
 void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 
+/* A message that could not be sent goes back into the draft, in front of what is being typed. */
+void ui_put_back(struct ui *ui, const char *text);
+
 /* One line for some seconds in the status line's place: failures and confirmations. */
 void ui_flash(struct ui *ui, const char *text);
 
@@ -113,7 +113,8 @@ enum ui_activity { UI_IDLE, UI_LOADING, UI_THINKING, UI_READING, UI_WRITING, UI_
 struct ui_status {
     char model[96];            /* "SmolLM2-135M-Instruct Q4_1"; "" while unknown */
     enum ui_activity activity; /* loading the model; between Enter and evaluation; prefill; decode; compaction */
-    float progress;            /* 0..1 of UI_LOADING and UI_READING, < 0 unknown */
+    bool awaited;   /* an answer is being written or will be: until it has an entry, one at the end stands for it */
+    float progress; /* 0..1 of UI_LOADING and UI_READING, < 0 unknown */
     double temperature, top_p;
     int window_used, window_size; /* tokens; size 0 = unknown */
     double window_soft;           /* the share of it from which it is compacted when idle ... */
@@ -153,6 +154,7 @@ struct ui_conversation {
     const char *who;    /* said it there; NULL = nobody */
 };
 void ui_set_conversations(struct ui *ui, const struct ui_conversation *list, size_t n);
+void ui_list_failed(struct ui *ui); /* the list wanted by UI_LIST will not come */
 /* Opens the conversation panel with search results in place of the list. */
 void ui_set_found(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n);
 

@@ -53,6 +53,7 @@ static int64_t now_ms(clockid_t clock)
 static void set_activity(enum ui_activity activity)
 {
     status.activity = activity;
+    status.awaited = activity != UI_IDLE;
     ui_set_status(ui, &status);
 }
 
@@ -118,7 +119,9 @@ static void take_message(const char *text)
     if (strcmp(text, "exit") == 0)
         exit(3);
     script = strcmp(text, "evil") == 0 ? "before \033[31m\033]0;owned\007 after &#27;[2J end" : answer;
-    if (strcmp(text, "silence") != 0)
+    if (strcmp(text, "silence") == 0)
+        set_activity(UI_THINKING);
+    else
         begin_answer();
 }
 

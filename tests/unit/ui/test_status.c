@@ -83,16 +83,17 @@ static void activity_has_a_name(void **state)
     (void)state;
     struct ui_status s = {.progress = 0.43f};
     char words[64];
-    status_activity(&s, false, words, sizeof words);
+    status_activity(&s, words, sizeof words);
     assert_string_equal(words, "");
-    status_activity(&s, true, words, sizeof words);
+    s.awaited = true;
+    status_activity(&s, words, sizeof words);
     assert_string_equal(words, "thinking");
     s.activity = UI_READING;
-    status_activity(&s, true, words, sizeof words);
+    status_activity(&s, words, sizeof words);
     assert_string_equal(words, "reading 43 %");
     s.progress = -1;
     s.activity = UI_LOADING;
-    status_activity(&s, true, words, sizeof words);
+    status_activity(&s, words, sizeof words);
     assert_string_equal(words, "loading the model");
 }
 
