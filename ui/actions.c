@@ -230,19 +230,68 @@ size_t action_nearest(const char *name, size_t n, enum action *out, size_t cap)
     return found;
 }
 
+/* Words at a prompt's beginning by which people switch a model's thinking: Qwen3's, and GLM's. */
+static const char *const model_words[] = {"think", "no_think", "nothink"};
+
+static bool is_model_word(const char *word, size_t n)
+{
+    for (size_t i = 0; i < sizeof model_words / sizeof *model_words; i++)
+        if (strlen(model_words[i]) == n && !memcmp(model_words[i], word, n))
+            return true;
+    return false;
+}
+
+static bool is_blank(const char *s)
+{
+    return !s[strspn(s, " \t\n")];
+}
+
+/* Whether the one word of argument is, or alone begins like, an alternative of args ("[on|off]"). */
+static bool is_alternative(const char *args, const char *argument)
+{
+    static const char digits[] = "0123456789";
+    size_t n = strcspn(argument, " \t\n"), begin_alike = 0;
+    if (!is_blank(argument + n))
+        return false;
+    for (args += strspn(args, "["); *args && *args != ']'; args += *args == '|') {
+        size_t length = strcspn(args, "|]");
+        if (!memcmp(args, "NUMBER", 6 < length ? 6 : length) && strspn(argument, digits) == n)
+            return true;
+        if (length == n && !memcmp(args, argument, n))
+            return true;
+        begin_alike += length > n && !memcmp(args, argument, n);
+        args += length;
+    }
+    return begin_alike == 1;
+}
+
+static bool takes(const struct action_info *a, const char *argument)
+{
+    const char *first = a->args + strspn(a->args, "[");
+    if (is_blank(argument))
+        return true;
+    return *first && (*first < 'a' || *first > 'z' || is_alternative(a->args, argument));
+}
+
 enum typed action_parse(const char *text, enum action *action, const char **argument, const char **message)
 {
     *action = ACTION_NONE;
     *argument = *message = "";
-    if (text[0] != '/' || text[1] == '/') {
-        *message = text[0] == '/' ? text + 1 : text;
+    bool several_lines = text[0] == '/' && !is_blank(text + strcspn(text, "\n"));
+    if (text[0] != '/' || several_lines) {
+        *message = text;
+        return TYPED_MESSAGE;
+    }
+    if (text[1] == '/') {
+        *message = text + 1;
         return TYPED_MESSAGE;
     }
     size_t n = text[1] == '?';
     while (text[1 + n] >= 'a' && text[1 + n] <= 'z')
         n++;
     char end = text[1 + n];
-    if (end && end != ' ' && end != '\n') { /* a path, or no word at all */
+    bool is_word = !end || end == ' ' || end == '\n';
+    if (!is_word || is_model_word(text + 1, n)) { /* not a word: a path, for instance */
         *message = text;
         return TYPED_MESSAGE;
     }
@@ -255,7 +304,18 @@ enum typed action_parse(const char *text, enum action *action, const char **argu
     *argument = text + 1 + (is_argument ? 0 : n);
     while (**argument == ' ' || **argument == '\n')
         ++*argument;
-    return TYPED_COMMAND;
+    return takes(&actions[*action], *argument) ? TYPED_COMMAND : TYPED_EXTRA;
+}
+
+char *action_escape(const char *text)
+{
+    enum action action;
+    const char *argument, *message;
+    bool verbatim = action_parse(text, &action, &argument, &message) == TYPED_MESSAGE && !strcmp(message, text);
+    struct buf b = {0};
+    buf_str(&b, verbatim ? "" : "/");
+    buf_str(&b, text);
+    return b.s;
 }
 
 /* ---- help ---- */
@@ -351,7 +411,9 @@ static void put_action(struct lines *out, const struct action_info *a, int width
 }
 
 static const char *const notes[] = {
-    "A message that begins with a slash: type two (//like this). A path such as /usr/bin is sent as it is.",
+    ("A message that begins with a slash: type two (//like this). Sent as they are: a path such as /usr/bin, text "
+     "that "
+     "was pasted, text of several lines, and /think or /no_think, which some models obey."),
     "/exit and /bye are /quit, /clear is /new, /? is /help, /system TEXT is /set system TEXT.",
     "Panels: arrow keys, Enter, Esc; Tab goes between a panel and the draft.",
     ("In the list of conversations: r rename, d delete, n new; / or any other letter filters. In the settings: left "

@@ -81,7 +81,8 @@ struct action_info {
     enum action_place place;
     int keys[ACTION_KEYS];
     const char *name; /* slash command without the slash, or NULL */
-    const char *args; /* as help shows them; "" = takes none */
+    const char *args; /* as help shows them: "" takes none, lower case is one of these words, "NUMBER" digits, else
+                         upper case is any text */
     const char *help;
 };
 
@@ -103,9 +104,18 @@ void help_layout(int width, struct lines *out);
 
 /* ---- parsing what was typed ---- */
 
-enum typed { TYPED_MESSAGE, TYPED_COMMAND, TYPED_UNKNOWN };
-/* What Enter means for this text. A command: name and argument within it. A message: its text without the slash that
- * escapes another. What begins like a path ("/usr/bin") is a message. */
+enum typed {
+    TYPED_MESSAGE,
+    TYPED_COMMAND,
+    TYPED_UNKNOWN, /* a slash and a word that is no command */
+    TYPED_EXTRA,   /* a command, followed by what it does not take: probably prose */
+};
+/* What Enter means for text that was typed. A command: its action, and its argument within text. A message: its text,
+ * without the slash that escapes another. Text of several lines, a path ("/usr/bin") and what begins with a switch
+ * word of a model ("/no_think") are messages. */
 enum typed action_parse(const char *text, enum action *action, const char **argument, const char **message);
+
+/* What to type so that Enter sends exactly this message; malloc'd. */
+char *action_escape(const char *message);
 
 #endif

@@ -45,6 +45,14 @@ static bool send_message(struct ui *ui, const char *text)
     return true;
 }
 
+static void flash_extra(struct ui *ui, const char *text, enum action action)
+{
+    int n = (int)strcspn(text, " \n");
+    const char *args = action_info(action)->args;
+    ui_flash_format(ui, "%.*s takes %s; begin with // to send it as a message", n, text,
+                    *args ? args : "nothing after it");
+}
+
 static void flash_nearest(struct ui *ui, const char *text)
 {
     enum action near[3];
@@ -63,6 +71,17 @@ static void flash_nearest(struct ui *ui, const char *text)
     buf_free(&b);
 }
 
+const char *command_message(const struct draft *d)
+{
+    enum action action;
+    const char *argument, *message, *text = draft_text(d);
+    if (d->literal)
+        message = text;
+    else if (action_parse(text, &action, &argument, &message) != TYPED_MESSAGE)
+        return NULL;
+    return message[strspn(message, " \t\n")] ? message : NULL;
+}
+
 bool command_line(struct ui *ui, const char *text)
 {
     enum action action;
@@ -75,6 +94,10 @@ bool command_line(struct ui *ui, const char *text)
         else
             command_do(ui, action, argument);
         return true;
+    case TYPED_EXTRA:
+        ui->queued = QUEUED_NOT;
+        flash_extra(ui, text, action);
+        return false;
     default:
         ui->queued = QUEUED_NOT; /* what waited was another text */
         flash_nearest(ui, text);
@@ -92,8 +115,9 @@ void command_enter(struct ui *ui)
         draft_init(&ui->draft);
         ui->draft.kill = before.kill;
         before.kill = (struct buf){0};
-        if (command_line(ui, text)) {
-            history_add(&ui->history, text);
+        char *typed = before.literal ? action_escape(text) : mem_strdup(text);
+        if (before.literal ? send_message(ui, text) : command_line(ui, text)) {
+            history_add(&ui->history, typed);
             draft_free(&before);
         } else {
             before.kill = ui->draft.kill;
@@ -102,6 +126,7 @@ void command_enter(struct ui *ui)
             ui->draft = before;
             buf_set(&ui->queued_text, text, strlen(text));
         }
+        free(typed);
     }
     free(text);
 }
@@ -322,9 +347,7 @@ static void do_interrupt(struct ui *ui, const char *argument)
         ui->queued = QUEUED_NOT;
         stop(ui);
     } else if (ui->draft.text.n) {
-        draft_move(&ui->draft, DRAFT_END);
-        draft_kill(&ui->draft, DRAFT_START);
-        ui->draft.at_prompt = 0;
+        draft_clear(&ui->draft);
         ui_flash(ui, "draft cleared; Alt-Y brings it back");
     } else if (ui->quit_asked && now - ui->quit_asked < QUIT_WITHIN_MS) {
         ui_emit(ui, UI_QUIT, 0, 0, "");
@@ -655,7 +678,7 @@ size_t command_completions(const struct ui *ui, struct completion *out, size_t c
 {
     const char *text = *ui->completing ? ui->completing : draft_text(&ui->draft);
     enum action found[ACTION_COUNT];
-    if (text[0] != '/' || strlen(text) >= sizeof ui->completing)
+    if (text[0] != '/' || ui->draft.literal || strlen(text) >= sizeof ui->completing)
         return 0;
     if (!strncmp(text, "/set ", 5) && !strchr(text + 5, ' '))
         return complete_settings(ui, text + 5, out, cap);

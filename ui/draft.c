@@ -44,7 +44,8 @@ void draft_free(struct draft *d)
 {
     buf_free(&d->text);
     buf_free(&d->kill);
-    buf_free(&d->own);
+    draft_forget_edits(d);
+    free(d->edited);
     changed(d);
 }
 
@@ -58,20 +59,36 @@ void draft_insert(struct draft *d, const char *s, size_t n)
     size_t valid_n;
     char *valid = text_valid(s, n, &valid_n);
     changed(d);
+    if (valid_n && !d->caret)
+        d->literal = false;
     buf_insert(&d->text, d->caret, valid, valid_n);
     d->caret += valid_n;
     d->goal = -1;
     free(valid);
 }
 
-void draft_set(struct draft *d, const char *text)
+void draft_paste(struct draft *d, const char *s, size_t n)
+{
+    bool first = !d->caret;
+    draft_insert(d, s, n);
+    if (first && d->caret)
+        d->literal = true;
+}
+
+void draft_replace(struct draft *d, const char *s, size_t n)
 {
     changed(d);
     buf_clear(&d->text);
+    d->literal = false;
     d->caret = 0;
-    d->at_prompt = 0;
     d->top = 0;
-    draft_insert(d, text, strlen(text));
+    draft_insert(d, s, n);
+}
+
+void draft_set(struct draft *d, const char *text)
+{
+    draft_replace(d, text, strlen(text));
+    d->at_prompt = 0;
 }
 
 static size_t line_start(const struct draft *d, size_t at)
@@ -114,12 +131,15 @@ static void take(struct draft *d, size_t to, bool keep)
     size_t start = to < d->caret ? to : d->caret, end = to < d->caret ? d->caret : to;
     if (start == end)
         return;
-    if (keep)
+    if (keep) {
         buf_set(&d->kill, d->text.s + start, end - start);
+        d->kill_literal = d->literal && !start;
+    }
     changed(d);
     buf_remove(&d->text, start, end - start);
     d->caret = start;
     d->goal = -1;
+    d->literal = d->literal && d->text.n;
 }
 
 void draft_delete(struct draft *d, enum draft_move to)
@@ -140,18 +160,70 @@ void draft_kill(struct draft *d, enum draft_move to)
 
 void draft_yank(struct draft *d)
 {
-    draft_insert(d, buf_cstr(&d->kill), d->kill.n);
+    (d->kill_literal ? draft_paste : draft_insert)(d, buf_cstr(&d->kill), d->kill.n);
+}
+
+/* ---- earlier prompts ---- */
+
+static struct edited *find_edited(const struct draft *d, size_t at)
+{
+    for (size_t i = 0; i < d->n_edited; i++)
+        if (d->edited[i].at == at)
+            return &d->edited[i];
+    return NULL;
+}
+
+static void keep_edited(struct draft *d, const struct history *h)
+{
+    struct edited *e = find_edited(d, d->at_prompt);
+    if (!e && d->at_prompt && !strcmp(draft_text(d), h->v[h->n - d->at_prompt]))
+        return;
+    if (!e) {
+        d->edited = mem_grow(d->edited, &d->cap_edited, d->n_edited + 1, sizeof *d->edited);
+        e = &d->edited[d->n_edited++];
+        *e = (struct edited){.at = d->at_prompt};
+    }
+    free(e->text);
+    e->text = mem_strdup(draft_text(d));
+    e->literal = d->literal;
+}
+
+static void show_prompt(struct draft *d, size_t at, const char *otherwise)
+{
+    const struct edited *e = find_edited(d, at);
+    draft_set(d, e ? e->text : otherwise);
+    d->literal = e && e->literal;
+    d->at_prompt = at;
+}
+
+void draft_recall(struct draft *d, const struct history *h, size_t index)
+{
+    keep_edited(d, h);
+    show_prompt(d, h->n - index, h->v[index]);
+}
+
+void draft_forget_edits(struct draft *d)
+{
+    for (size_t i = 0; i < d->n_edited; i++)
+        free(d->edited[i].text);
+    d->n_edited = 0;
+    d->at_prompt = 0;
+}
+
+void draft_clear(struct draft *d)
+{
+    draft_move(d, DRAFT_END);
+    draft_kill(d, DRAFT_START);
+    show_prompt(d, 0, "");
 }
 
 bool draft_history(struct draft *d, const struct history *h, int direction)
 {
     if ((direction < 0 && d->at_prompt >= h->n) || (direction > 0 && !d->at_prompt))
         return false;
-    if (!d->at_prompt)
-        buf_set(&d->own, draft_text(d), d->text.n);
     size_t at = direction < 0 ? d->at_prompt + 1 : d->at_prompt - 1;
-    draft_set(d, at ? h->v[h->n - at] : buf_cstr(&d->own));
-    d->at_prompt = at;
+    keep_edited(d, h);
+    show_prompt(d, at, at ? h->v[h->n - at] : "");
     return true;
 }
 

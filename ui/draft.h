@@ -23,11 +23,18 @@ void history_clear(struct history *h);                   /* and frees */
 struct draft {
     struct buf text;
     size_t caret;
-    int goal;         /* column Up and Down keep to, -1 = the caret's */
-    struct buf kill;  /* what was cut last */
-    size_t at_prompt; /* which earlier prompt is shown, counted from the newest; 0 = the person's own text */
-    struct buf own;   /* that text while an earlier prompt is shown */
-    int top;          /* first row in view */
+    int goal;        /* column Up and Down keep to, -1 = the caret's */
+    bool literal;    /* the text began with a paste: a slash there begins no command */
+    struct buf kill; /* what was cut last */
+    bool kill_literal;
+    size_t at_prompt; /* which earlier prompt is shown, counted from the newest; 0 = the text being written */
+    struct edited {   /* texts that were left by draft_history and differ from the history, that at 0 always */
+        size_t at;
+        char *text;
+        bool literal;
+    } * edited;
+    size_t n_edited, cap_edited;
+    int top;                     /* first row in view */
     struct draft_layout *layout; /* the last one made, NULL: none that is still right; for this width and caret */
     int layout_width;
     size_t layout_caret;
@@ -35,8 +42,11 @@ struct draft {
 
 void draft_init(struct draft *d);
 void draft_free(struct draft *d);
-void draft_set(struct draft *d, const char *text);           /* caret at the end */
+void draft_set(struct draft *d, const char *text); /* as the text being written; caret at the end */
+void draft_replace(struct draft *d, const char *s,
+                   size_t n);                                /* the same, but an earlier prompt shown stays the one */
 void draft_insert(struct draft *d, const char *s, size_t n); /* any bytes: made valid */
+void draft_paste(struct draft *d, const char *s, size_t n);  /* the same, not typed */
 const char *draft_text(const struct draft *d);
 
 enum draft_move {
@@ -56,8 +66,14 @@ void draft_yank(struct draft *d);
 
 /* Up or down one row of the layout of that width. False at the edge. */
 bool draft_vertical(struct draft *d, int direction, int width);
-/* To an earlier (-1) or later (1) prompt; false if there is none. The person's own text comes back at the end. */
+/* To an earlier (-1) or later (1) prompt; false if there is none. What was edited in each is kept, as the text being
+ * written is, until draft_forget_edits or draft_free. */
 bool draft_history(struct draft *d, const struct history *h, int direction);
+/* Shows h->v[index] as the first function would after enough steps. */
+void draft_recall(struct draft *d, const struct history *h, size_t index);
+void draft_forget_edits(struct draft *d); /* the history is another one: what is shown is the text being written */
+/* Cuts all there is. Where an earlier prompt was shown, the text being written comes back. */
+void draft_clear(struct draft *d);
 
 /* ---- layout ---- */
 

@@ -63,8 +63,7 @@ static void take_back(struct ui *ui)
     fclose(f);
     while (b.n && (b.s[b.n - 1] == '\n' || b.s[b.n - 1] == '\r'))
         buf_remove(&b, b.n - 1, 1);
-    draft_set(&ui->draft, "");
-    draft_insert(&ui->draft, buf_cstr(&b), b.n);
+    draft_replace(&ui->draft, buf_cstr(&b), b.n);
     buf_free(&b);
 }
 

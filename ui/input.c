@@ -54,7 +54,7 @@ void input_paste(struct ui *ui, const char *s, size_t n)
     if (ui->prompt.kind == PROMPT_NONE) {
         ui->focus = FOCUS_DRAFT;
         ui->help = false;
-        draft_insert(&ui->draft, s, n);
+        draft_paste(&ui->draft, s, n);
         return;
     }
     if (ui->prompt.kind == PROMPT_DELETE)

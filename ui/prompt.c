@@ -125,8 +125,9 @@ static bool history_key(struct ui *ui, int key)
     case KEYS_DOWN: *at -= *at > 0; return true;
     case KEYS_ENTER:
     case KEYS_TAB:
-        if (*at < n)
-            draft_set(&ui->draft, found[*at]);
+        for (size_t i = 0; *at < n && i < ui->history.n; i++)
+            if (ui->history.v[i] == found[*at])
+                draft_recall(&ui->draft, &ui->history, i);
         prompt_close(ui);
         return true;
     default: return false;

@@ -172,6 +172,7 @@ int64_t ui_wall_ms(void);
 void command_do(struct ui *ui, enum action action, const char *argument);
 void command_enter(struct ui *ui);                  /* Enter on the draft */
 bool command_line(struct ui *ui, const char *text); /* the same; false if it was refused and should be kept */
+const char *command_message(const struct draft *d); /* what Enter would send; NULL: no message */
 bool command_queued(const struct ui *ui);           /* the draft waits for the answer's end */
 void command_send_queued(struct ui *ui);            /* if it has come, or takes back what was edited since */
 void command_complete(struct ui *ui, int direction);

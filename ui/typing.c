@@ -13,16 +13,6 @@
 #define REST_MS 150 /* longer than between two keys of a practised typist */
 #define LATE_MS 600 /* told at last though keys keep coming */
 
-/* NULL: none. */
-static const char *message_of(const struct ui *ui)
-{
-    enum action action;
-    const char *argument, *message, *text = draft_text(&ui->draft);
-    if (action_parse(text, &action, &argument, &message) != TYPED_MESSAGE || !message[strspn(message, " \t\n")])
-        return NULL;
-    return message;
-}
-
 static void tell(struct ui *ui, bool rests)
 {
     buf_set(&ui->draft_told, buf_cstr(&ui->draft_seen), ui->draft_seen.n);
@@ -32,7 +22,7 @@ static void tell(struct ui *ui, bool rests)
 
 void typing_look(struct ui *ui)
 {
-    const char *message = message_of(ui), *text = message ? message : "";
+    const char *message = command_message(&ui->draft), *text = message ? message : "";
     int64_t now = tty_now_ms();
     if (strcmp(text, buf_cstr(&ui->draft_seen)) != 0) {
         buf_set(&ui->draft_seen, text, strlen(text));

@@ -445,9 +445,12 @@ void ui_flash_format(struct ui *ui, const char *format, ...)
 void ui_set_history(struct ui *ui, const char *const *prompts, size_t n)
 {
     history_clear(&ui->history);
-    for (size_t i = 0; i < n; i++)
-        history_add(&ui->history, prompts[i]);
-    ui->draft.at_prompt = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *typed = action_escape(prompts[i]); /* as a message it may begin with a slash */
+        history_add(&ui->history, typed);
+        free(typed);
+    }
+    draft_forget_edits(&ui->draft);
 }
 
 /* ---- the state of things ---- */

@@ -161,5 +161,56 @@ class PastesWithoutMarks(KeysTest):
         self.assertEqual(self.draft(t), ["next"])
 
 
+class Slashes(KeysTest):
+    def test_pasted_text_is_sent_as_it_is(self):
+        for text in ("// returns the sum\nint add(int a, int b);", "/help\nis printed by the tool", "/etc\n/usr", "/help", "/quit now",
+                     "//"):
+            t = self.start()
+            t.keys("\x1b[200~" + text.replace("\n", "\r") + "\x1b[201~")
+            t.read(0.1)
+            t.keys("\r")
+            t.wait_event(f"SEND 0 0.00 {text}|")
+            t.keys("\x03\x1b[A\r")  # from the earlier prompts, too
+            t.wait(lambda _: t.events().count(f"SEND 0 0.00 {text}|") == 2)
+
+    def test_several_lines_that_were_typed_are_a_message(self):
+        t = self.start()
+        t.keys("/help\x1b\ris printed by the tool\r")
+        t.wait_event("SEND 0 0.00 /help\nis printed by the tool|")
+
+    def test_a_command_followed_by_prose_does_not_run(self):
+        t = self.start()
+        for text in ("/exit code 137 means what?", "/new year wishes for a baker", "/bye in five languages", "/clear explanation",
+                     "/help me write a letter", "/thoughts on love", "/stop the clocks"):
+            t.keys(text + "\r")
+            self.assertEqual(self.draft(t), [text])
+            self.assertIn(text.split()[0] + " takes ", t.lines()[23])
+            self.assertEqual([e for e in t.events().splitlines() if not e.startswith("DRAFT")], [])
+            t.keys("\x15")
+
+    def test_switch_words_of_models_are_messages(self):
+        for text in ("/think why is the sky blue?", "/no_think hi", "why? /no_think", "/think"):
+            t = self.start()
+            t.keys(text + "\r")
+            t.wait_event(f"SEND 0 0.00 {text}|")
+
+    def test_an_edited_earlier_prompt_is_kept_until_something_is_sent(self):
+        t = self.start()
+        self.answered(t, "first")
+        self.answered(t, "second")
+        t.keys("mine\x1b[A!\x1b[A?\x1b[B")
+        self.assertEqual(self.draft(t), ["second!"])
+        t.keys("\x1b[A")
+        self.assertEqual(self.draft(t), ["first?"])
+        t.keys("\x1b[B\x1b[B")
+        self.assertEqual(self.draft(t), ["mine"])
+        t.keys("\x12first\r")  # found, not typed over what was being written
+        t.keys("\x1b[B\x1b[B")
+        self.assertEqual(self.draft(t), ["mine"])
+        self.answered(t, "")
+        t.keys("\x1b[A\x1b[A")
+        self.assertEqual(self.draft(t), ["second"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,8 @@
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -116,6 +118,26 @@ static void slashes_mean_what_was_meant(void **state)
         {"/usr/bin/env is missing", TYPED_MESSAGE, ACTION_NONE, "/usr/bin/env is missing"},
         {"/etc.", TYPED_MESSAGE, ACTION_NONE, "/etc."},
         {" /quit", TYPED_MESSAGE, ACTION_NONE, " /quit"},
+        {"/think why is the sky blue?", TYPED_MESSAGE, ACTION_NONE, "/think why is the sky blue?"},
+        {"/no_think hi", TYPED_MESSAGE, ACTION_NONE, "/no_think hi"},
+        {"/nothink", TYPED_MESSAGE, ACTION_NONE, "/nothink"},
+        {"/help\nis printed by the tool", TYPED_MESSAGE, ACTION_NONE, "/help\nis printed by the tool"},
+        {"// returns the sum\nint add();", TYPED_MESSAGE, ACTION_NONE, "// returns the sum\nint add();"},
+        {"/etc\n/usr", TYPED_MESSAGE, ACTION_NONE, "/etc\n/usr"},
+        {"/help \n ", TYPED_COMMAND, ACTION_HELP, ""}, /* blanks cannot be seen */
+        {"/exit code 137 means what?", TYPED_EXTRA, ACTION_QUIT, NULL},
+        {"/new year wishes for a baker", TYPED_EXTRA, ACTION_NEW, NULL},
+        {"/bye in five languages", TYPED_EXTRA, ACTION_QUIT, NULL},
+        {"/clear explanation of monads", TYPED_EXTRA, ACTION_NEW, NULL},
+        {"/he said hello", TYPED_EXTRA, ACTION_HELP, NULL},
+        {"/thoughts on love", TYPED_EXTRA, ACTION_THOUGHTS, NULL},
+        {"/thoughts on ", TYPED_COMMAND, ACTION_THOUGHTS, "on "},
+        {"/mouse trap", TYPED_EXTRA, ACTION_MOUSE, NULL},
+        {"/mouse o", TYPED_EXTRA, ACTION_MOUSE, NULL}, /* two begin so */
+        {"/mouse off", TYPED_COMMAND, ACTION_MOUSE, "off"},
+        {"/alternative energy", TYPED_EXTRA, ACTION_ALTERNATIVE, NULL},
+        {"/alternative prev", TYPED_COMMAND, ACTION_ALTERNATIVE, "prev"},
+        {"/open the pod bay doors", TYPED_COMMAND, ACTION_OPEN, "the pod bay doors"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum action action;
@@ -124,6 +146,21 @@ static void slashes_mean_what_was_meant(void **state)
         assert_int_equal(action, cases[i].action);
         if (cases[i].rest)
             assert_string_equal(cases[i].typed == TYPED_COMMAND ? argument : message, cases[i].rest);
+    }
+}
+
+static void an_escaped_message_is_sent_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const messages[] = {"hello",     "/quit",    "//",    "// a comment",
+                                           "/new year", "/usr/bin", "/a\nb", "/nonsense"};
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        enum action action;
+        const char *argument, *message;
+        char *typed = action_escape(messages[i]);
+        assert_int_equal(action_parse(typed, &action, &argument, &message), TYPED_MESSAGE);
+        assert_string_equal(message, messages[i]);
+        free(typed);
     }
 }
 
@@ -196,6 +233,46 @@ static void a_paste_without_end_neither_freezes_nor_submits(void **state)
     assert_int_equal(paste_take(&p, KEYS_ENTER, true, 2 * PASTE_PAUSE_MS + 1), PASTE_KEY);
 }
 
+static size_t unmarked(struct paste *p, const char *text, bool first, int64_t now_ms)
+{
+    int keys[64];
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = text[i];
+    return paste_unmarked(p, keys, n, first, now_ms);
+}
+
+static void lines_in_one_reading_are_a_paste(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n;
+    } cases[] = {{"one\rtwo\rthree\r", 14},
+                 {"a\rb", 3},
+                 {"a\r\nb\x03\rc", 4},
+                 {"\ta\r\rb", 5},
+                 {"one\r", 0},
+                 {"one\r\n", 0},
+                 {"\rtwo", 0},
+                 {"one", 0},
+                 {"a\nb", 0},
+                 {"\x01"
+                  "a\rb",
+                  0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct paste p = {0};
+        assert_int_equal(unmarked(&p, cases[i].text, true, 1000), cases[i].n);
+    }
+    struct paste p = {0};
+    assert_int_equal(unmarked(&p, "a\rb", false, 1000), 0); /* in the midst of other keys */
+    assert_int_equal(unmarked(&p, "a\rb", true, 1000), 3);
+    assert_int_equal(unmarked(&p, "c\r", true, 1000 + PASTE_CONTINUES_MS), 2); /* its next part */
+    assert_int_equal(unmarked(&p, "d\r", true, 1001 + 2 * PASTE_CONTINUES_MS), 0);
+    paste_take(&p, KEYS_PASTE_BEGIN, false, 2000);
+    assert_int_equal(unmarked(&p, "a\rb", true, 2000), 0); /* that is another kind */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,10 +281,12 @@ int main(void)
         cmocka_unit_test(the_keys_are_those_of_the_design),
         cmocka_unit_test(names_of_keys),
         cmocka_unit_test(slashes_mean_what_was_meant),
+        cmocka_unit_test(an_escaped_message_is_sent_as_it_is),
         cmocka_unit_test(the_nearest_commands_are_found),
         cmocka_unit_test(help_holds_every_command_at_any_width),
         cmocka_unit_test(a_paste_is_text_to_its_end_mark),
         cmocka_unit_test(a_paste_without_end_neither_freezes_nor_submits),
+        cmocka_unit_test(lines_in_one_reading_are_a_paste),
     };
     setlocale(LC_ALL, "C.UTF-8");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,70 @@ static void earlier_prompts_come_and_the_own_text_returns(void **state)
     draft_free(&d);
 }
 
+static void edits_of_earlier_prompts_are_kept(void **state)
+{
+    (void)state;
+    struct history h = {0};
+    struct draft d = with("mine");
+    history_add(&h, "first");
+    history_add(&h, "second");
+    history_add(&h, "third");
+    draft_history(&d, &h, -1);
+    draft_insert(&d, "!", 1);
+    draft_history(&d, &h, -1);
+    draft_insert(&d, "?", 1);
+    draft_history(&d, &h, 1);
+    expect(&d, "third!|");
+    draft_recall(&d, &h, 0);
+    expect(&d, "first|");
+    draft_history(&d, &h, 1);
+    expect(&d, "second?|");
+    draft_replace(&d, "from the editor", 15);
+    draft_history(&d, &h, 1);
+    draft_history(&d, &h, 1);
+    expect(&d, "mine|");
+    draft_history(&d, &h, -1);
+    draft_clear(&d); /* the text being written is not lost with it */
+    expect(&d, "mine|");
+    draft_move(&d, DRAFT_END);
+    draft_yank(&d);
+    expect(&d, "minethird!|");
+    draft_forget_edits(&d);
+    draft_history(&d, &h, -1);
+    expect(&d, "third|");
+    assert_string_equal(h.v[1], "second");
+    history_clear(&h);
+    draft_free(&d);
+}
+
+static void it_is_known_whether_its_beginning_was_pasted(void **state)
+{
+    (void)state;
+    struct history h = {0};
+    struct draft d = with("");
+    draft_paste(&d, "/a", 2);
+    assert_true(d.literal);
+    draft_insert(&d, "b", 1);
+    assert_true(d.literal);
+    draft_kill(&d, DRAFT_LINE_START);
+    assert_false(d.literal);
+    draft_yank(&d);
+    assert_true(d.literal);
+    history_add(&h, "first");
+    draft_history(&d, &h, -1);
+    assert_false(d.literal);
+    draft_history(&d, &h, 1);
+    assert_true(d.literal);
+    draft_move(&d, DRAFT_START);
+    draft_insert(&d, "/", 1);
+    assert_false(d.literal);
+    draft_set(&d, "/open ");
+    draft_paste(&d, "a title", 7);
+    assert_false(d.literal);
+    history_clear(&h);
+    draft_free(&d);
+}
+
 static void inserted_bytes_are_made_valid(void **state)
 {
     (void)state;
@@ -190,6 +254,8 @@ int main(void)
         cmocka_unit_test(up_and_down_follow_soft_wraps),
         cmocka_unit_test(the_caret_stands_where_the_text_goes_on),
         cmocka_unit_test(earlier_prompts_come_and_the_own_text_returns),
+        cmocka_unit_test(edits_of_earlier_prompts_are_kept),
+        cmocka_unit_test(it_is_known_whether_its_beginning_was_pasted),
         cmocka_unit_test(inserted_bytes_are_made_valid),
     };
     setlocale(LC_ALL, "C.UTF-8");
