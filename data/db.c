@@ -229,7 +229,7 @@ static int wait_turn(void *ctx, int times)
     struct db *db = ctx;
     if (times == 0)
         db->busy_since_ms = store_ticks_ms();
-    if (store_ticks_ms() - db->busy_since_ms >= BUSY_MS)
+    if (store_ticks_ms() - db->busy_since_ms >= BUSY_MS || (db->hurry && atomic_load(db->hurry)))
         return 0;
     usleep(TURN_US / 2 + (useconds_t)(times * 7 % 10) * TURN_US / 10);
     return 1;
@@ -309,21 +309,25 @@ static int open_steps(struct db *db, char *err, size_t cap)
     return SQLITE_OK;
 }
 
-struct db *db_open(const char *path, bool create, char *err, size_t cap)
+struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap)
 {
+    const char *path = request->path;
     struct db *db = store_calloc(1, sizeof *db);
+    db->hurry = request->hurry;
     db->in_memory = !path || strcmp(path, ":memory:") == 0;
     db->path = store_strdup(db->in_memory ? ":memory:" : path);
     db->lock_fd = -1;
     db->owner = store_new_id();
     *err = '\0';
-    if (!db->in_memory && !place_prepare(path, create, err, cap)) {
+    *again = false;
+    if (!db->in_memory && !place_prepare(path, request->create, err, cap)) {
         db_close(db);
         return NULL;
     }
     int rc = open_steps(db, err, cap);
     if (rc == SQLITE_OK)
         return db;
+    *again = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
     if (!*err) {
         db_fail(db, rc);
         snprintf(err, cap, "%s", db->error);

@@ -12,6 +12,7 @@
 #include "store.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 
 /* clang-format off */
 enum db_statement {
@@ -35,10 +36,11 @@ struct db {
     store_id owner;    /* ours, written beside streaming answers */
     store_id *deleted; /* conversations deleted here: what comes later for them is dropped */
     size_t n_deleted;
-    char error[512];       /* the last failure, in words */
-    int64_t busy_since_ms; /* when the present wait for another program's lock began */
-    bool previewing;       /* between db_preview_begin and db_preview_end */
-    bool stale;            /* it was of a kind that opening the file anew may cure */
+    char error[512];          /* the last failure, in words */
+    int64_t busy_since_ms;    /* when the present wait for another program's lock began */
+    const atomic_bool *hurry; /* see db_open_request */
+    bool previewing;          /* between db_preview_begin and db_preview_end */
+    bool stale;               /* it was of a kind that opening the file anew may cure */
 };
 
 enum db_result {
@@ -47,9 +49,16 @@ enum db_result {
     DB_REFUSED, /* never will */
 };
 
-/* path NULL: in memory. create: make the file and its directory if missing; not when opening again, or a lost mount
- * would be taken for an empty database. NULL and err on failure. */
-struct db *db_open(const char *path, bool create, char *err, size_t cap);
+struct db_open_request {
+    const char *path;         /* NULL: a private database in memory */
+    bool create;              /* create a missing file and its directory; false when reopening, where a lost mount
+                                  must not be mistaken for an empty database */
+    const atomic_bool *hurry; /* set by any thread: stop waiting for other programs' locks; may be NULL */
+};
+
+/* Opens the file, migrates it and prepares the statements. Returns NULL and fills err on failure; *again then says
+ * whether the same call may succeed later (another program holds a lock). */
+struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap);
 void db_close(struct db *db); /* NULL is fine */
 
 /* ---- writes: each one durable transaction; error is filled unless DB_OK ---- */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,9 @@ struct store {
     pthread_t thread;
     void (*notify)(void *ctx);
     void *ctx;
-    struct db *db; /* the thread's from store_open to store_close */
-    char *path;    /* NULL in memory */
+    struct db *db;     /* owned by the thread while it runs; NULL until the file is open */
+    char *path;        /* NULL in memory */
+    atomic_bool hurry; /* closing with nothing to save: do not wait for another program's lock */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work;  /* a command was queued, or closing set */
@@ -30,7 +32,7 @@ struct store {
     struct op *ops, *last_op;
     struct store_event_link *events, *last_event;
     bool closing;
-    bool failing;     /* the oldest write in the list failed when last tried */
+    bool failing;     /* the oldest write in the list, or opening the file, failed when last tried */
     int64_t retry_at; /* of store_ticks_ms: when to try it again */
     char *failure;    /* what it said; NULL if none ever failed */
 };
@@ -123,7 +125,8 @@ static bool reopen(struct store *s)
     if (!s->path)
         return false;
     char err[sizeof s->db->error];
-    struct db *fresh = db_open(s->path, false, err, sizeof err);
+    bool again;
+    struct db *fresh = db_open(&(struct db_open_request){s->path, false, &s->hurry}, &again, err, sizeof err);
     if (!fresh) {
         memcpy(s->db->error, err, sizeof err);
         return false;
@@ -246,9 +249,60 @@ static struct op *runnable(const struct store *s)
     return s->failing ? first_of_kind(s, false) : s->ops;
 }
 
+/* Reports that the file could not be opened and waits until it is to be tried again. Returns false to give up. */
+static bool wait_to_open(struct store *s, bool again, const char *why)
+{
+    struct store_event *e = NULL;
+    pthread_mutex_lock(&s->lock);
+    free(s->failure);
+    s->failure = store_strdup(why);
+    if (!again)
+        e = record_event(STORE_OPEN_FAILED, store_strdup(why));
+    else if (!s->failing)
+        e = record_event(STORE_FAILING, store_strdup(why));
+    s->failing = true;
+    s->retry_at = store_ticks_ms() + RETRY_MS;
+    pthread_mutex_unlock(&s->lock);
+    if (e)
+        emit(s, e);
+    pthread_mutex_lock(&s->lock);
+    while (again && !s->closing && store_ticks_ms() < s->retry_at)
+        wait_until(&s->work, &s->lock, s->retry_at);
+    pthread_mutex_unlock(&s->lock);
+    return again;
+}
+
+/* Opens the file, however long another program keeps it locked. Returns false if that cannot succeed, or if the store
+ * is closing and the last attempt failed. */
+static bool open_file(struct store *s)
+{
+    char err[sizeof s->db->error];
+    bool again, last_try;
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        last_try = s->closing;
+        pthread_mutex_unlock(&s->lock);
+        s->db = db_open(&(struct db_open_request){s->path, true, &s->hurry}, &again, err, sizeof err);
+        if (s->db)
+            break;
+        if (!wait_to_open(s, again && !last_try, err))
+            return false;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool recovered = s->failing;
+    s->failing = false;
+    s->retry_at = 0;
+    pthread_mutex_unlock(&s->lock);
+    if (recovered)
+        emit(s, record_event(STORE_RECOVERED, NULL));
+    return true;
+}
+
 static void *run(void *arg)
 {
     struct store *s = arg;
+    if (!open_file(s))
+        return NULL;
     pthread_mutex_lock(&s->lock);
     for (;;) {
         struct op *op = runnable(s);
@@ -325,12 +379,8 @@ static int start_thread(struct store *s)
 
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap)
 {
-    struct db *db = db_open(path, true, err, cap);
-    if (!db)
-        return NULL;
     struct store *s = store_calloc(1, sizeof *s);
-    s->db = db;
-    s->path = db->in_memory ? NULL : store_strdup(path);
+    s->path = path && strcmp(path, ":memory:") == 0 ? NULL : store_strdup(path);
     s->notify = notify;
     s->ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);
@@ -341,7 +391,7 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
     int rc = start_thread(s);
     if (rc == 0)
         return s;
-    snprintf(err, cap, "%s: no thread can be started: %s", db->path, strerror(rc));
+    snprintf(err, cap, "%s: no thread can be started: %s", path ? path : ":memory:", strerror(rc));
     end(s);
     return NULL;
 }
@@ -352,10 +402,11 @@ bool store_close(struct store *s, char *err, size_t cap)
         return true;
     pthread_mutex_lock(&s->lock);
     s->closing = true;
+    atomic_store(&s->hurry, !first_of_kind(s, true));
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
-    bool ok = !s->failing;
+    bool ok = !first_of_kind(s, true);
     if (!ok)
         snprintf(err, cap, "%s", s->failure);
     end(s);

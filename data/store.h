@@ -93,13 +93,15 @@ struct store_hit {                  /* a search result */
 };
 
 enum store_event_type {
-    STORE_SETTINGS,  /* settings, n: always the first event after store_open */
-    STORE_LIST,      /* conversations, n: most recently updated first */
-    STORE_LOADED,    /* conversation (id 0 = not found), messages root first, summaries of that path oldest first */
-    STORE_FOUND,     /* hits, n, and the query they answer */
-    STORE_FAILING,   /* text: why writes are failing now; they are kept and retried */
-    STORE_RECOVERED, /* all that was kept has been written */
-    STORE_ERROR,     /* text: a query failed (its tag), a write can never succeed, or the file is damaged (tag 0) */
+    STORE_SETTINGS,    /* settings, n: once, when the file is open, before any answer to a query */
+    STORE_LIST,        /* conversations, n: most recently updated first */
+    STORE_LOADED,      /* conversation (id 0 = not found), messages root first, summaries of that path oldest first */
+    STORE_FOUND,       /* hits, n, and the query they answer */
+    STORE_FAILING,     /* text: why writes are failing now; they are kept and retried */
+    STORE_RECOVERED,   /* all that was kept has been written */
+    STORE_NOTICE,      /* text: what the user should know about the file, such as a repair */
+    STORE_OPEN_FAILED, /* text: why the file cannot be opened. The last event: nothing is answered or saved */
+    STORE_ERROR,       /* text: a query failed (its tag), a write can never succeed, or the file is damaged (tag 0) */
 };
 
 struct store_setting {
@@ -122,12 +124,15 @@ struct store_event { /* owned by whoever took it: store_event_free */
 
 struct store;
 
-/* Opens or creates the file (path NULL: a private database in memory), migrates it, marks answers left
- * STORE_STREAMING by a killed program as STORE_INTERRUPTED, starts the thread. notify (may be NULL) is called from
- * that thread after each event is queued; it must only wake its owner. NULL and err on failure. */
+/* Starts the store's thread and returns at once. The thread opens or creates the file (path NULL: a private database
+ * in memory), migrates it, marks answers left STORE_STREAMING by a killed program as STORE_INTERRUPTED and emits
+ * STORE_SETTINGS; commands may be queued before that. While another program holds the file locked, the thread tries
+ * again every second and STORE_FAILING says so; any other failure ends in STORE_OPEN_FAILED. notify (may be NULL) is
+ * called from that thread after each event is queued; it must only wake its owner. Returns NULL and fills err where
+ * no thread can be started. */
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap);
 
-/* Carries out what is queued, then closes. False if writes were still failing; what they said is in err. */
+/* Carries out what is queued, then closes. Returns false and the reason in err if a write could not be saved. */
 bool store_close(struct store *s, char *err, size_t cap);
 
 /* ---- writes: insert or update by id; what a message belongs to, its role and time are fixed by its first put -- */

@@ -261,6 +261,7 @@ static void free_all(struct app *app)
     free(app->waiting);
     free(app->model_path);
     free(app->last_words);
+    free(app->store_notice);
     free(app->draft);
     for (int i = 0; i < 2; i++)
         if (app->wake[i] >= 0)

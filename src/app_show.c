@@ -66,6 +66,10 @@ void app_show(struct app *app, struct conversation *c)
             show_notice(app, "The model sees what is above as a summary.");
     }
     app->status.summarized = (int)c->n_summarized;
+    if (app->store_notice)
+        show_notice(app, app->store_notice);
+    free(app->store_notice);
+    app->store_notice = NULL;
     app_show_stats(app, c->n ? &c->messages[c->n - 1].stats : &(struct engine_stats){0}, c->window_used);
     app_push_settings(app); /* the system prompt is the conversation's own */
     app_prepare(app);
@@ -284,6 +288,17 @@ static void found(struct app *app, const struct store_event *event)
     free(rows);
 }
 
+/* Shows what the store reports about its file; a conversation that is still to come must not remove it. */
+static void store_notice(struct app *app, const char *text)
+{
+    if (!app->opening.tag) {
+        app_notice(app, app->shown, text);
+        return;
+    }
+    free(app->store_notice);
+    app->store_notice = mem_string(text);
+}
+
 static void failing(struct app *app, const struct store_event *event)
 {
     struct buffer text = {0};
@@ -311,6 +326,8 @@ void app_store_event(struct app *app, const struct store_event *event)
         ui_flash(app->ui, "Everything is saved again");
         app_notice(app, app->shown, "Everything is saved again.");
         break;
+    case STORE_NOTICE: store_notice(app, event->text); break;
+    case STORE_OPEN_FAILED: app_leave(app, 1, event->text); break;
     case STORE_ERROR: query_failed(app, event); break;
     }
 }

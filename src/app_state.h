@@ -83,7 +83,8 @@ struct app {
     bool quit_when_idle; /* the input has ended: leave once everything asked for has come */
     bool quit;
     int exit_status;
-    char *last_words; /* for stderr, once the screen is closed; NULL = none */
+    char *store_notice; /* about the database file, shown with the conversation to be resumed; NULL = none */
+    char *last_words;   /* for stderr, once the screen is closed; NULL = none */
 };
 
 /* ---- app.c ---- */

@@ -41,7 +41,7 @@ int cmd_list(const struct settings *settings)
     char err[512];
     char *db = settings_database(settings);
     bool none = access(db, F_OK) != 0 && errno == ENOENT; /* opening it would make one */
-    struct store *store = none ? NULL : store_open(db, NULL, NULL, err, sizeof err);
+    struct store *store = none ? NULL : command_open_store(db, err, sizeof err);
     int status = store ? print_all(store) : none ? 0 : command_fail(1, "%s", err);
     store_close(store, err, sizeof err);
     free(db);

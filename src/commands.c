@@ -128,6 +128,27 @@ long command_number(const char *option, const char *text, long min, long max)
     return n;
 }
 
+struct store *command_open_store(const char *path, char *err, size_t cap)
+{
+    char ignored[512];
+    struct store *store = store_open(path, NULL, NULL, err, cap);
+    bool open = false, failed = !store;
+    while (!open && !failed) {
+        struct store_event *e = store_wait(store, STORE_MS);
+        open = e && e->type == STORE_SETTINGS;
+        failed = !e || e->type == STORE_OPEN_FAILED || e->type == STORE_FAILING;
+        if (failed)
+            snprintf(err, cap, "%s", e ? e->text : "the database does not answer");
+        else if (e->type == STORE_NOTICE)
+            command_say(e->text);
+        store_event_free(e);
+    }
+    if (open || !store)
+        return store;
+    store_close(store, ignored, sizeof ignored);
+    return NULL;
+}
+
 struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap)
 {
     struct store_event *e;

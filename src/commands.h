@@ -38,6 +38,10 @@ int command_usage(const char *name);
 /* The number an option was given; anything else, or one outside min..max, ends the program with status 2. */
 long command_number(const char *option, const char *text, long min, long max);
 
+/* Opens the store and waits until its file is open; prints what the store reports about the file to stderr. Returns
+ * NULL and fills err where the file cannot be opened or stays locked by another program. Free with store_close. */
+struct store *command_open_store(const char *path, char *err, size_t cap);
+
 /* Waits for the result of the query with this tag (not 0) and skips other events; free it with store_event_free. NULL
  * and err: the query failed, or the store sent nothing for longer than it waits for a lock. */
 struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap);

@@ -349,7 +349,7 @@ static void run(struct oneshot *o, const char *question, const char *db, const c
 {
     char err[512];
     bool keeps = o->options->save || o->options->resume;
-    if (!prepare_signals(err, sizeof err) || (keeps && !(o->store = store_open(db, NULL, NULL, err, sizeof err))) ||
+    if (!prepare_signals(err, sizeof err) || (keeps && !(o->store = command_open_store(db, err, sizeof err))) ||
         !open_conversation(o, err, sizeof err)) {
         fail(o, err);
         return;

@@ -13,9 +13,12 @@
 
 static void expect_refused(const char *path, const char *words)
 {
-    *test_err = '\0';
-    if (store_open(path, NULL, NULL, test_err, sizeof test_err))
-        fail_msg("%s was opened", path);
+    struct store *s = store_open(path, NULL, NULL, test_err, sizeof test_err);
+    struct store_event *e = expect(s, STORE_OPEN_FAILED);
+    snprintf(test_err, sizeof test_err, "%s", e->text);
+    store_event_free(e);
+    char ignored[512];
+    assert_true(store_close(s, ignored, sizeof ignored)); /* there was nothing to save */
     if (!strstr(test_err, words))
         fail_msg("\"%s\" instead of \"%s\"", test_err, words);
     assert_null(strchr(test_err, '\n'));
@@ -134,15 +137,14 @@ static void a_damaged_file_is_named_so(void **state)
     }
     fclose(f);
     s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
-    if (s) {
-        store_load(s, 1, 0);
-        struct store_event *e = await(s, STORE_ERROR);
-        assert_non_null(strstr(e->text, "damaged"));
+    store_load(s, 1, 1);
+    struct store_event *e;
+    while ((e = store_wait(s, PATIENCE_MS)) && e->type != STORE_ERROR && e->type != STORE_OPEN_FAILED)
         store_event_free(e);
-        store_close(s, test_err, sizeof test_err);
-    } else {
-        assert_non_null(strstr(test_err, "damaged"));
-    }
+    assert_non_null(e);
+    assert_non_null(strstr(e->text, "damaged"));
+    store_event_free(e);
+    store_close(s, test_err, sizeof test_err);
     /* Damage of the schema is found at once. */
     assert_int_equal(truncate(test_db, 4096), 0);
     expect_refused(test_db, "damaged");
@@ -171,10 +173,14 @@ static int as_nobody(int (*test)(void))
 static int cannot_open(const char *path, const char *words)
 {
     struct store *s = store_open(path, NULL, NULL, test_err, sizeof test_err);
-    if (!s && strstr(test_err, words) && strstr(test_err, "Permission denied"))
-        return 0;
-    fprintf(stderr, "%s: \"%s\"\n", path, test_err);
-    return 1;
+    struct store_event *e = store_wait(s, PATIENCE_MS);
+    bool refused =
+        e && e->type == STORE_OPEN_FAILED && strstr(e->text, words) && strstr(e->text, "Permission denied");
+    if (!refused)
+        fprintf(stderr, "%s: \"%s\"\n", path, e && e->text ? e->text : "");
+    store_event_free(e);
+    store_close(s, test_err, sizeof test_err);
+    return !refused;
 }
 
 static int open_in_closed_directory(void)
@@ -427,6 +433,45 @@ static void another_programs_lock_is_waited_out(void **state)
     close_ok(s);
 }
 
+static void opening_a_locked_file_returns_at_once_and_keeps_what_is_written(void **state)
+{
+    (void)state;
+    close_ok(open_with_a_question(test_db));
+    sqlite3 *other = lock_file("BEGIN EXCLUSIVE");
+    struct store *s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
+    assert_non_null(s);
+    put_message(s, 11, 1, 10, "typed while the file is locked");
+    struct store_event *e = expect(s, STORE_FAILING);
+    assert_non_null(strstr(e->text, "another program"));
+    store_event_free(e);
+    store_load(s, 1, 7);
+    sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(other);
+    drop(s, STORE_RECOVERED);
+    drop(s, STORE_SETTINGS);
+    e = expect(s, STORE_LOADED);
+    assert_int_equal(e->tag, 7);
+    assert_int_equal(e->n, 2);
+    store_event_free(e);
+    close_ok(s);
+}
+
+static void closing_a_store_that_never_opened_loses_only_what_was_queued(void **state)
+{
+    (void)state;
+    close_ok(open_with_a_question(test_db));
+    sqlite3 *other = lock_file("BEGIN EXCLUSIVE");
+    struct store *s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
+    store_list(s, 1);
+    close_ok(s);
+    s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
+    put_message(s, 11, 1, 10, "never written");
+    assert_false(store_close(s, test_err, sizeof test_err));
+    assert_non_null(strstr(test_err, "another program"));
+    sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(other);
+}
+
 static void closing_while_writes_fail_says_so(void **state)
 {
     (void)state;
@@ -627,6 +672,8 @@ int main(void)
         T(a_file_that_is_away_for_a_while_loses_nothing),
         T(a_lost_mount_that_comes_back_loses_nothing),
         T(another_programs_lock_is_waited_out),
+        T(opening_a_locked_file_returns_at_once_and_keeps_what_is_written),
+        T(closing_a_store_that_never_opened_loses_only_what_was_queued),
         T(closing_while_writes_fail_says_so),
         T(only_answers_of_killed_programs_are_interrupted),
         T(a_store_of_the_same_program_is_alive_too),

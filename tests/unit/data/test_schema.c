@@ -102,7 +102,8 @@ static int open_in_child(rlim_t largest_file, useconds_t kill_after_us)
         if (largest_file)
             setrlimit(RLIMIT_FSIZE, &(struct rlimit){largest_file, largest_file});
         struct store *s = store_open(test_db, NULL, NULL, test_err, sizeof test_err);
-        _exit(s ? 0 : 1);
+        struct store_event *e = store_wait(s, PATIENCE_MS);
+        _exit(e && e->type == STORE_SETTINGS ? 0 : 1);
     }
     if (kill_after_us) {
         usleep(kill_after_us);
