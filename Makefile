@@ -9,10 +9,10 @@ CC ?= cc
 PKG_CONFIG ?= pkg-config
 
 ROOMS := engine data ui src
-PACKAGES := ncursesw sqlite3 md4c jansson inih
+PACKAGES := ncursesw sqlite3 md4c jansson
 
 # Debian's names for what is needed to build, and to test.
-DEPS := gcc make pkg-config libncurses-dev libsqlite3-dev libunistring-dev libmd4c-dev libjansson-dev libinih-dev \
+DEPS := gcc make pkg-config libncurses-dev libsqlite3-dev libunistring-dev libmd4c-dev libjansson-dev \
 	python3 python3-pip ca-certificates
 TEST_DEPS := libcmocka-dev python3-pyte python3-jinja2 python3-numpy clang-format git
 
@@ -112,7 +112,7 @@ if [ -z "$$missing" ]; then exit 0; fi; \
 if ! command -v apt-get >/dev/null; then \
 	$(PKG_CONFIG) --exists $(PACKAGES) && exit 0; \
 	echo "Please install: a C compiler, make, pkg-config, python3 with pip, and the development files of ncurses (wide), sqlite3," \
-		"libunistring, md4c, jansson and inih (for the tests: cmocka, pyte, jinja2, numpy, git)." >&2; exit 1; \
+		"libunistring, md4c and jansson (for the tests: cmocka, pyte, jinja2, numpy, git)." >&2; exit 1; \
 fi; \
 sudo=; if [ "$$(id -u)" != 0 ]; then sudo=sudo; fi; \
 echo "Installing$${sudo:+ with sudo}:$$missing"; \
@@ -195,7 +195,7 @@ sanitized:
 
 # The program for 64-bit ARM, for the tests of its kernels under qemu; the libraries come from Debian's arm64.
 ARM64_DEPS := gcc-aarch64-linux-gnu qemu-user libc6-dev:arm64 libncurses-dev:arm64 libsqlite3-dev:arm64 \
-	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 libinih-dev:arm64 \
+	libunistring-dev:arm64 libmd4c-dev:arm64 libjansson-dev:arm64 \
 	libcmocka-dev:arm64
 ARM64_TESTS := test_matmul test_matmul_top test_vector
 .PHONY: arm64 arm64-deps

@@ -6,91 +6,171 @@
 #include "paths.h"
 
 #include <errno.h>
-#include <ini.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define BLANKS " \t\r\v\f"
+#define COMMENTS "#;"
+
+/* A text is collected from its own line and the indented lines below, and is set at its end. */
 struct reading {
     struct settings *settings;
-    FILE *file;
-    int line;          /* the one being read */
-    int last;          /* setting of the handler's last call: a second call with it is a continuation; -1 = none */
-    char problem[256]; /* the first; "" = none */
-    int problem_line;
+    int line;           /* the one being read, from 1 */
+    int text_id;        /* the text being collected; -1 = none */
+    int text_line;      /* where it began */
+    struct buffer text; /* what there is of it */
+    int blank_lines;    /* read since its last line: part of it if it goes on */
+    char problem[320];  /* the first; "" = none */
 };
 
-static void complain(struct reading *r, const char *format, const char *what)
+static bool complain(struct reading *r, int line, const char *what, const char *why)
 {
-    if (r->problem[0])
-        return;
-    r->problem_line = r->line;
-    snprintf(r->problem, sizeof r->problem, format, what);
+    snprintf(r->problem, sizeof r->problem, "%d: %s%s", line, what, why);
+    return false;
 }
 
-/* inih hands out a line longer than its buffer in parts, as if they were lines: such a line is refused here. */
-static char *read_line(char *line, int size, void *ctx)
+static bool set(struct reading *r, int line, int id, const char *name, const char *value)
 {
-    struct reading *r = ctx;
-    if (!fgets(line, size, r->file))
-        return NULL;
-    r->line++;
-    if ((int)strlen(line) == size - 1 && line[size - 2] != '\n') {
-        complain(r, "%s", "the line is too long; go on in further lines, indented");
-        for (int c = 0; c != '\n' && c != EOF;)
-            c = getc(r->file);
-    }
-    return line;
+    char why[200], what[80];
+    if (settings_read(r->settings, LAYER_CONFIG, id, value, why, sizeof why))
+        return true;
+    snprintf(what, sizeof what, "%.60s ", name);
+    return complain(r, line, what, why);
 }
 
-static int take_value(void *ctx, const char *section, const char *name, const char *value)
+static bool end_text(struct reading *r)
 {
-    (void)section; /* headings are for the reader of the file */
-    struct reading *r = ctx;
+    int id = r->text_id;
+    r->text_id = -1;
+    r->blank_lines = 0;
+    return id < 0 || set(r, r->text_line, id, settings_table[id].name, r->text.s);
+}
+
+static void add_text(struct reading *r, const char *line)
+{
+    for (; r->blank_lines > 0; r->blank_lines--)
+        buffer_puts(&r->text, "\n");
+    buffer_printf(&r->text, "\n%s", line);
+}
+
+/* Cuts the blanks at the end of a string and returns where those at its start end. */
+static char *trim(char *s)
+{
+    size_t n = strlen(s);
+    while (n && strchr(BLANKS, s[n - 1]))
+        s[--n] = '\0';
+    return s + strspn(s, BLANKS);
+}
+
+/* Cuts a comment: from a `;` after a blank on. */
+static char *cut_comment(char *value)
+{
+    for (char *c = value; *c; c++)
+        if (*c == ';' && (c == value || strchr(BLANKS, c[-1])))
+            *c = '\0';
+    return trim(value);
+}
+
+static bool set_path(struct reading *r, int id, const char *name, const char *value)
+{
+    char *path = path_expand(value);
+    bool ok = set(r, r->line, id, name, path);
+    free(path);
+    return ok;
+}
+
+/* A line `name = value`; a colon serves as well. */
+static bool take_pair(struct reading *r, char *line)
+{
+    char *sign = strpbrk(line, "=:"), quoted[80];
+    if (!sign)
+        return complain(r, r->line, "'name = value' is expected", "");
+    *sign = '\0';
+    char *name = trim(line), *value = trim(sign + 1);
     int id = settings_find(name);
     if (id < 0) {
-        complain(r, "there is no setting '%.60s'", name);
-        return 1;
+        snprintf(quoted, sizeof quoted, "'%.60s'", name);
+        return complain(r, r->line, "there is no setting ", quoted);
     }
-    struct buffer text = {0};
-    if (id == r->last && settings_table[id].kind == SETTING_TEXT && settings_has(r->settings, LAYER_CONFIG, id))
-        buffer_printf(&text, "%s\n", r->settings->value[LAYER_CONFIG][id].text);
-    buffer_puts(&text, value);
-    if (id == SET_MODEL || id == SET_DB) {
-        char *expanded = path_expand(text.s);
-        buffer_cut(&text, 0);
-        buffer_puts(&text, expanded);
-        free(expanded);
+    switch (settings_table[id].kind) {
+    case SETTING_PATH: return set_path(r, id, name, value);
+    case SETTING_TEXT:
+        r->text_id = id;
+        r->text_line = r->line;
+        buffer_cut(&r->text, 0);
+        buffer_puts(&r->text, value);
+        return true;
+    case SETTING_NUMBER:
+    case SETTING_FLAG:
+    case SETTING_CHOICE: break;
     }
-    char why[200], problem[256];
-    if (!settings_read(r->settings, LAYER_CONFIG, id, text.s, why, sizeof why)) {
-        snprintf(problem, sizeof problem, "%s %s", settings_table[id].name, why);
-        complain(r, "%s", problem);
+    return set(r, r->line, id, name, cut_comment(value));
+}
+
+static bool take_line(struct reading *r, char *line)
+{
+    bool indented = *line && strchr(BLANKS, *line);
+    line = trim(line);
+    if (!*line) {
+        r->blank_lines++;
+        return true;
     }
-    buffer_free(&text);
-    r->last = id;
-    return 1;
+    if (indented && r->text_id >= 0) {
+        add_text(r, line);
+        return true;
+    }
+    if (strchr(COMMENTS, *line))
+        return true;
+    if (!end_text(r))
+        return false;
+    return *line == '[' || take_pair(r, line);
+}
+
+/* bytes ends with a NUL and may hold more of them. */
+static bool take_file(struct reading *r, char *bytes, size_t n)
+{
+    char *end = bytes + n, *line = strncmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;
+    while (line < end) {
+        char *next = memchr(line, '\n', (size_t)(end - line));
+        next = next ? next : end;
+        *next = '\0';
+        r->line++;
+        if (strlen(line) < (size_t)(next - line))
+            return complain(r, r->line, "there is a NUL byte in the line", "");
+        if (!take_line(r, line))
+            return false;
+        line = next + 1;
+    }
+    return end_text(r);
+}
+
+/* Returns false and errno. */
+static bool read_file(const char *path, struct buffer *bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    bool ok = buffer_read(bytes, fd, TEXT_MAX);
+    int why = errno;
+    close(fd);
+    errno = why;
+    return ok;
 }
 
 bool config_read(const char *path, struct settings *settings, char *err, size_t cap)
 {
-    struct reading r = {.settings = settings, .last = -1, .file = fopen(path, "re")};
-    if (!r.file && (errno == ENOENT || errno == ENOTDIR))
-        return true;
-    if (!r.file) {
-        snprintf(err, cap, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    int status = ini_parse_stream(read_line, &r, take_value, &r);
-    if (ferror(r.file)) /* a directory, for one */
-        complain(&r, "%s", strerror(errno));
-    fclose(r.file);
-    if (status > 0 && (!r.problem[0] || status < r.problem_line)) {
-        r.problem_line = status;
-        snprintf(r.problem, sizeof r.problem, "'name = value' is expected");
-    }
-    if (!r.problem[0])
-        return true;
-    snprintf(err, cap, "%s:%d: %s", path, r.problem_line, r.problem);
-    return false;
+    struct reading r = {.settings = settings, .text_id = -1};
+    struct buffer bytes = {0};
+    bool ok = read_file(path, &bytes);
+    if (!ok)
+        snprintf(err, cap, "%s: %s", path, errno == EISDIR ? "this is a directory, not a file" : strerror(errno));
+    buffer_add(&bytes, "", 0);
+    if (ok && !(ok = take_file(&r, bytes.s, bytes.len)))
+        snprintf(err, cap, "%s:%s", path, r.problem);
+    buffer_free(&bytes);
+    buffer_free(&r.text);
+    return ok;
 }

@@ -1,16 +1,23 @@
 /*
- * config.h - the configuration file, $XDG_CONFIG_HOME/chinwag/config.ini: `name = value` for each name of
- * settings_table.
+ * config.h - the configuration file, $XDG_CONFIG_HOME/chinwag/config.ini.
  *
- * A line that cannot be understood is an error, not a default. Long texts go on in indented lines.
+ *     # a comment; `;` begins one too
+ *     [any heading]                   headings are for the reader
+ *     temp = 0.5                      ; after a blank, a comment, except after a text or a path
+ *     system = You are brief ; polite.
+ *         # Rules                     indented lines go on with a text, whatever they begin with
+ *         Answer in French.
+ *
+ * A setting goes by its name or its long option's. A byte order mark at the start of the file is ignored. A line that
+ * cannot be understood is an error, not a default.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
 
 #include "settings.h"
 
-/* Reads the file into LAYER_CONFIG. A file that does not exist is an empty one. False and err ("FILE:LINE: ...")
- * otherwise. */
+/* Reads the file into LAYER_CONFIG. A file that does not exist is an empty one. Otherwise returns false and fills err
+ * ("FILE:LINE: ..." or "FILE: ..."). */
 bool config_read(const char *path, struct settings *settings, char *err, size_t cap);
 
 #endif

@@ -23,24 +23,24 @@ static const char *const kv_choices[] = {"f16", "q8_0", NULL};   /* in the order
 const struct setting_spec settings_table[N_SETTINGS] = {
     [SET_TEMPERATURE] = {.name = "temperature", .option = "temp", .value_name = "X", .max = 5, .step = 0.05, .decimals = 2, .initial = 0.7, .in_panel = true, .help = "0 = always the likeliest word"},
     [SET_TOP_P] = {.name = "top-p", .value_name = "X", .max = 1, .step = 0.05, .decimals = 2, .initial = 0.8, .in_panel = true, .help = "the likeliest words up to this share"},
-    [SET_TOP_K] = {.name = "top-k", .value_name = "N", .max = 1000, .step = 1, .initial = 20, .in_panel = true, .blank = "all", .help = "the N likeliest words, 0 = all"},
+    [SET_TOP_K] = {.name = "top-k", .value_name = "N", .max = 1000, .step = 1, .minus_one = true, .initial = 20, .in_panel = true, .blank = "all", .help = "the N likeliest words, 0 = all"},
     [SET_MIN_P] = {.name = "min-p", .value_name = "X", .max = 1, .step = 0.01, .decimals = 2, .in_panel = true, .help = "no words below X times the likeliest"},
     [SET_REPEAT_PENALTY] = {.name = "repeat-penalty", .value_name = "X", .min = 0.1, .max = 10, .step = 0.05, .decimals = 2, .initial = 1.1, .in_panel = true, .help = "against words said lately, 1 = off"},
     [SET_PRESENCE_PENALTY] = {.name = "presence-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said before, 0 = off"},
     [SET_FREQUENCY_PENALTY] = {.name = "frequency-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said often, 0 = off"},
-    [SET_MAX_TOKENS] = {.name = "max-tokens", .value_name = "N", .max = 1048576, .step = 64, .in_panel = true, .blank = "no limit", .help = "longest answer, 0 = the window's end"},
+    [SET_MAX_TOKENS] = {.name = "max-tokens", .value_name = "N", .max = 1048576, .step = 64, .minus_one = true, .in_panel = true, .blank = "no limit", .help = "longest answer, 0 = the window's end"},
     [SET_THINKING] = {.kind = SETTING_CHOICE, .name = "thinking", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "off: answer without thinking, if the model can"},
-    [SET_THREADS] = {.name = "threads", .value_name = "N", .max = 512, .step = 1, .in_panel = true, .blank = "one a core", .help = "0 = one for each core"},
+    [SET_THREADS] = {.name = "threads", .value_name = "N", .max = 512, .step = 1, .minus_one = true, .in_panel = true, .blank = "one a core", .help = "0 = one for each core"},
     [SET_SYSTEM] = {.kind = SETTING_TEXT, .name = "system", .value_name = "TEXT", .in_panel = true, .blank = "the model's own", .help = "system prompt, empty = none"},
     [SET_MOUSE] = {.kind = SETTING_CHOICE, .name = "mouse", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "on: the wheel scrolls, off: the mouse selects"},
-    [SET_SEED] = {.name = "seed", .value_name = "N", .max = SEED_MAX, .step = 1, .in_panel = true, .for_now = true, .blank = "chance", .help = "the same numbers, the same answer; 0 = chance"},
+    [SET_SEED] = {.name = "seed", .value_name = "N", .max = SEED_MAX, .step = 1, .minus_one = true, .in_panel = true, .for_now = true, .blank = "chance", .help = "the same numbers, the same answer; 0 = chance"},
     [SET_CONTEXT] = {.name = "context", .value_name = "N", .max = 1048576, .step = 256, .help = "window in tokens, 0 = 4096 or what the model has"},
     [SET_KV] = {.kind = SETTING_CHOICE, .name = "kv", .value_name = "f16|q8_0", .choices = kv_choices, .help = "how the context is stored"},
     [SET_ATTN_WINDOW] = {.name = "attn-window", .value_name = "N", .max = 1048576, .step = 256, .help = "attend to the first 4 and the last N tokens, 0 = all"},
     [SET_NO_MMAP] = {.kind = SETTING_FLAG, .name = "no-mmap", .help = "read the model file instead of mapping it"},
     [SET_NO_REPACK] = {.kind = SETTING_FLAG, .name = "no-repack", .help = "keep the file's layout in memory: slower, pages stay shared"},
-    [SET_MODEL] = {.kind = SETTING_TEXT, .name = "model", .value_name = "FILE", .help = "the model, a GGUF file"},
-    [SET_DB] = {.kind = SETTING_TEXT, .name = "db", .value_name = "FILE", .help = "where conversations are kept"},
+    [SET_MODEL] = {.kind = SETTING_PATH, .name = "model", .value_name = "FILE", .help = "the model, a GGUF file"},
+    [SET_DB] = {.kind = SETTING_PATH, .name = "db", .value_name = "FILE", .help = "where conversations are kept"},
 };
 // clang-format on
 
@@ -138,13 +138,15 @@ bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id
     bool ok = true;
     switch (row->kind) {
     case SETTING_NUMBER:
-        ok = read_number(text, &number) && number >= row->min && number <= row->max &&
-             (row->decimals > 0 || number == floor(number));
+        ok = read_number(text, &number);
+        number = row->minus_one && number == -1 ? 0 : number;
+        ok = ok && number >= row->min && number <= row->max && (row->decimals > 0 || number == floor(number));
         break;
     case SETTING_FLAG: ok = read_flag(text, &number); break;
     case SETTING_CHOICE: ok = read_choice(row->choices, text, &number); break;
     case SETTING_TEXT:
-        if (id == SET_SYSTEM && u8_check((const uint8_t *)text, strlen(text))) {
+    case SETTING_PATH:
+        if (row->kind == SETTING_TEXT && u8_check((const uint8_t *)text, strlen(text))) {
             snprintf(err, cap, "wants text in UTF-8");
             return false;
         }
@@ -182,12 +184,17 @@ void settings_reset(struct settings *s, enum setting_id id)
     }
 }
 
+static bool is_text(enum setting_id id)
+{
+    return settings_table[id].kind == SETTING_TEXT || settings_table[id].kind == SETTING_PATH;
+}
+
 bool settings_changed(const struct settings *s, enum setting_id id)
 {
     int below = layer_from(s, id, LAYER_CONFIG);
     const char *text = settings_text(s, id), *text_below = below < 0 ? NULL : s->value[below][id].text;
     double number = below < 0 ? settings_table[id].initial : s->value[below][id].number;
-    if (settings_table[id].kind == SETTING_TEXT)
+    if (is_text(id))
         return text && text_below ? strcmp(text, text_below) != 0 : text != text_below;
     return fabs(settings_number(s, id) - number) > 1e-6; /* the model's are floats */
 }
@@ -227,7 +234,8 @@ char *settings_format(const struct settings *s, enum setting_id id)
     case SETTING_NUMBER: write_number(&text, number, row->decimals); break;
     case SETTING_FLAG: buffer_puts(&text, number != 0 ? "yes" : "no"); break;
     case SETTING_CHOICE: buffer_puts(&text, row->choices[(int)number]); break;
-    case SETTING_TEXT: buffer_puts(&text, own ? own : "");
+    case SETTING_TEXT:
+    case SETTING_PATH: buffer_puts(&text, own ? own : "");
     }
     return buffer_take(&text);
 }

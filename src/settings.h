@@ -36,17 +36,18 @@ enum setting_id {
     N_SETTINGS,
 };
 
-enum setting_kind { SETTING_NUMBER, SETTING_TEXT, SETTING_FLAG, SETTING_CHOICE }; /* 0: a number */
+enum setting_kind { SETTING_NUMBER, SETTING_TEXT, SETTING_PATH, SETTING_FLAG, SETTING_CHOICE }; /* 0: a number */
 
 struct setting_spec { /* a row of settings_table; fields not named there are 0 or NULL */
     enum setting_kind kind;
-    const char *name;           /* in the panel, the configuration file and the store */
-    const char *option;         /* the long option, if it differs from name; else NULL */
-    const char *value_name;     /* in --help; NULL for a flag */
-    const char *help;           /* a few words */
-    double min, max, step;      /* SETTING_NUMBER: the range, and what an arrow key adds */
-    int decimals;               /* SETTING_NUMBER: digits after the point; 0 = whole numbers only */
-    double initial;             /* the value when no layer sets one */
+    const char *name;       /* in the panel, the configuration file and the store */
+    const char *option;     /* the long option, if it differs from name; else NULL */
+    const char *value_name; /* in --help; NULL for a flag */
+    const char *help;       /* a few words */
+    double min, max, step;  /* SETTING_NUMBER: the range, and what an arrow key adds */
+    int decimals;           /* SETTING_NUMBER: digits after the point; 0 = whole numbers only */
+    bool minus_one; /* SETTING_NUMBER: -1 is read as 0, as llama.cpp and Ollama write "no limit" or "random" */
+    double initial; /* the value when no layer sets one */
     const char *const *choices; /* SETTING_CHOICE: NULL-terminated; the value is an index into it */
     const char *blank;          /* what the panel shows for 0 or an empty text; NULL = the value itself */
     bool in_panel;              /* can be changed while the program runs */
@@ -68,7 +69,7 @@ struct settings {
     struct {
         bool set;
         double number;
-        char *text; /* owned; of SETTING_TEXT */
+        char *text; /* owned; of SETTING_TEXT and SETTING_PATH */
     } value[N_LAYERS][N_SETTINGS];
 };
 

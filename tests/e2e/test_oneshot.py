@@ -410,6 +410,10 @@ class Mistakes(OneShot):
         config.write_text("top-k = 3\ntemprature = 1\n")
         self.one_line(self.ask("-p", "x"), 1, "config.ini:2", "temprature")
 
+    def test_a_directory_in_the_configurations_place(self):
+        (self.home / ".config/chinwag/config.ini").mkdir(parents=True)
+        self.one_line(self.ask("-p", "x"), 1, "config.ini: this is a directory")
+
     def test_the_chat_without_a_terminal(self):
         self.one_line(self.run_("-m", NANO), 1, "terminal")
 

@@ -129,13 +129,25 @@ static void numbers_are_checked_whole(void **state)
     refused("--temp 0x1", "'0x1'");
     refused("--top-p 1.01", "from 0 to 1");
     refused("--top-k 2.5", "a whole number");
-    refused("--top-k -1", "from 0 to 1000");
+    refused("--top-k -2", "from 0 to 1000");
     refused("-t 1000", "threads wants a whole number from 0 to 512");
-    refused("-n -1", "max-tokens");
+    refused("-n -2", "max-tokens");
     refused("-c 99999999999999999999", "context");
-    refused("--seed -1", "seed");
+    refused("--seed -2", "seed");
     refused("--seed 1e400", "seed");
     refused("--kv q4_0", "f16|q8_0");
+}
+
+static void minus_one_is_chance_or_no_limit(void **state)
+{
+    (void)state;
+    assert_true(parse("--seed 5 -n 5 --seed -1 -n -1 -t -1 --top-k=-1"));
+    assert_float_equal(settings_number(&settings, SET_SEED), 0, 0);
+    assert_float_equal(settings_number(&settings, SET_MAX_TOKENS), 0, 0);
+    struct worker_options w = settings_worker_options(&settings, "m.gguf");
+    assert_true(w.seed == 0 && w.threads == 0);
+    refused("--temp -1", "from 0 to 5");
+    refused("-c -1", "context");
 }
 
 static void wrong_usage_has_one_sentence(void **state)
@@ -255,6 +267,7 @@ int main(void)
         cmocka_unit_test(long_options_take_values_both_ways),
         cmocka_unit_test(resume_with_and_without_an_id),
         cmocka_unit_test(numbers_are_checked_whole),
+        cmocka_unit_test(minus_one_is_chance_or_no_limit),
         cmocka_unit_test(wrong_usage_has_one_sentence),
         cmocka_unit_test(help_wins_over_what_follows),
         cmocka_unit_test(help_lists_every_setting),
