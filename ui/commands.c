@@ -407,7 +407,7 @@ static void do_suspend(struct ui *ui, const char *argument)
     (void)argument;
     screen_leave();
     tty_stop();
-    tty_take(); /* SIGCONT and what came with it */
+    tty_discard(TTY_SUSPEND | TTY_CONTINUED);
     screen_return(ui->mouse);
 }
 

@@ -1,14 +1,15 @@
 /*
  * editor.c - the draft in the person's own editor; see state.h.
  *
- * The editor has the terminal to itself while the rest of the program goes on: nothing waits for it, its end is seen
- * by SIGCHLD.
+ * The editor has the terminal to itself while the rest of the program goes on: nothing waits for it, SIGCHLD reports
+ * its end. Where it stops (Ctrl-Z), the program stops too.
  */
 #include "state.h"
 
 #include "screen.h"
 #include "tty.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,15 @@ static const char *editor_name(void)
     if (!name || !*name)
         name = getenv("EDITOR");
     return name && *name ? name : "vi";
+}
+
+/* The shell's command. The editor takes the shell's place, where it is a plain command: then waitpid reports its stops. */
+static void add_command(struct buf *b)
+{
+    const char *name = editor_name();
+    size_t word = strcspn(name, " \t");
+    bool plain = !memchr(name, '=', word) && !strpbrk(name, ";&|()<>`$\n") && strncmp(name, "exec", word) != 0;
+    buf_printf(b, "%s%s \"$1\"", plain ? "exec " : "", name);
 }
 
 /* A private file with the draft in it. NULL: could not be written. */
@@ -48,28 +58,63 @@ static char *write_file(const char *text)
     return name.s;
 }
 
-static void take_back(struct ui *ui)
+static void trim(struct buf *b)
 {
-    struct buf b = {0};
+    while (b->n && (b->s[b->n - 1] == '\n' || b->s[b->n - 1] == '\r'))
+        buf_remove(b, b->n - 1, 1);
+}
+
+/* What the editor left, without a byte order mark and the line ends after the text. False: there is no file. whole:
+ * the file was not longer than is taken. */
+static bool read_file(const struct ui *ui, struct buf *out, bool *whole)
+{
     char block[4096];
     size_t n;
     FILE *f = fopen(ui->editor_file, "r");
-    if (!f) {
-        ui_flash(ui, "the editor left no file: the draft is as it was");
-        return;
-    }
-    while (b.n < MAX_DRAFT && (n = fread(block, 1, sizeof block, f)) > 0)
-        buf_add(&b, block, n);
+    if (!f)
+        return false;
+    while (out->n < MAX_DRAFT && (n = fread(block, 1, sizeof block, f)) > 0)
+        buf_add(out, block, n);
+    *whole = fgetc(f) == EOF;
     fclose(f);
-    while (b.n && (b.s[b.n - 1] == '\n' || b.s[b.n - 1] == '\r'))
-        buf_remove(&b, b.n - 1, 1);
-    draft_replace(&ui->draft, buf_cstr(&b), b.n);
-    buf_free(&b);
+    if (out->n >= 3 && !memcmp(out->s, "\xef\xbb\xbf", 3))
+        buf_remove(out, 0, 3);
+    trim(out);
+    return true;
 }
 
-static void forget_file(struct ui *ui)
+/* Makes what the editor left the draft. An editor that failed may have saved the file before; untouched, it leaves
+ * the draft alone. Returns whether the file is no longer needed. */
+static bool take_back(struct ui *ui, bool failed)
 {
-    unlink(ui->editor_file);
+    struct buf text = {0};
+    bool whole = true, exists = read_file(ui, &text, &whole);
+    bool changed = exists && strcmp(buf_cstr(&text), buf_cstr(&ui->editor_text)) != 0;
+    if (changed || (exists && !failed))
+        draft_replace(&ui->draft, buf_cstr(&text), text.n);
+    if (!whole)
+        ui_flash_format(ui, "the draft has the first %u MB; the whole text is in %s", MAX_DRAFT >> 20,
+                        ui->editor_file);
+    else if (failed && changed)
+        ui_flash_format(ui, "%s ended with an error; what it had saved is the draft", editor_name());
+    else if (failed)
+        ui_flash_format(ui, "%s failed: the draft is as it was (set $VISUAL or $EDITOR)", editor_name());
+    else if (!exists)
+        ui_flash(ui, "the editor left no file: the draft is as it was");
+    buf_free(&text);
+    return whole;
+}
+
+static void remove_file(struct ui *ui)
+{
+    if (unlink(ui->editor_file) < 0 && errno != ENOENT)
+        ui_flash_format(ui, "%s could not be removed", ui->editor_file);
+}
+
+/* The editor has ended. */
+static void forget_editor(struct ui *ui)
+{
+    buf_free(&ui->editor_text);
     free(ui->editor_file);
     ui->editor_file = NULL;
     ui->editor = 0;
@@ -84,8 +129,10 @@ void editor_start(struct ui *ui)
         ui_flash(ui, "no file for the editor could be written in $TMPDIR");
         return;
     }
+    buf_set(&ui->editor_text, draft_text(&ui->draft), ui->draft.text.n);
+    trim(&ui->editor_text);
     struct buf command = {0};
-    buf_printf(&command, "%s \"$1\"", editor_name());
+    add_command(&command);
     screen_leave();
     tty_listen(false);
     ui->editor = fork();
@@ -96,26 +143,49 @@ void editor_start(struct ui *ui)
     }
     buf_free(&command);
     if (ui->editor < 0) {
-        forget_file(ui);
+        remove_file(ui);
+        forget_editor(ui);
         tty_listen(true);
         screen_return(ui->mouse);
         ui_flash(ui, "the editor could not be started");
     }
 }
 
+/* Stops with the editor, so that the shell has the terminal, and goes on with it. */
+static void stop_with_editor(const struct ui *ui)
+{
+    tty_stop();
+    tty_discard(TTY_SUSPEND | TTY_CONTINUED);
+    kill(ui->editor, SIGCONT);
+}
+
 void editor_check(struct ui *ui)
 {
     int status;
-    if (waitpid(ui->editor, &status, WNOHANG) != ui->editor)
+    if (waitpid(ui->editor, &status, WNOHANG | WUNTRACED) != ui->editor)
         return;
+    if (WIFSTOPPED(status)) {
+        stop_with_editor(ui);
+        return;
+    }
     tty_listen(true);
     screen_return(ui->mouse);
     ui->dirty = true;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        take_back(ui);
+    if (take_back(ui, !WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        remove_file(ui);
+    forget_editor(ui);
+}
+
+/* The program leaves while the editor runs: what was saved in it stays where it is. */
+static void keep_file(struct ui *ui)
+{
+    struct buf text = {0};
+    bool whole;
+    if (read_file(ui, &text, &whole) && strcmp(buf_cstr(&text), buf_cstr(&ui->editor_text)) != 0)
+        fprintf(stderr, "chinwag: the text from the editor is in %s\r\n", ui->editor_file);
     else
-        ui_flash_format(ui, "%s failed: the draft is as it was (set $VISUAL or $EDITOR)", editor_name());
-    forget_file(ui);
+        unlink(ui->editor_file);
+    buf_free(&text);
 }
 
 void editor_abandon(struct ui *ui)
@@ -124,6 +194,7 @@ void editor_abandon(struct ui *ui)
         return;
     int64_t until = tty_now_ms() + ABANDON_MS;
     kill(ui->editor, SIGTERM);
+    kill(ui->editor, SIGCONT);
     while (waitpid(ui->editor, NULL, WNOHANG) == 0) {
         if (tty_now_ms() >= until) {
             kill(ui->editor, SIGKILL);
@@ -132,5 +203,6 @@ void editor_abandon(struct ui *ui)
         }
         usleep(5000);
     }
-    forget_file(ui);
+    keep_file(ui);
+    forget_editor(ui);
 }

@@ -138,6 +138,7 @@ struct ui {
 
     pid_t editor; /* 0: none runs */
     char *editor_file;
+    struct buf editor_text; /* the draft as that file got it, without line ends after it */
 
     struct buf draft_seen; /* the message typed, when it was looked at last */
     struct buf draft_told; /* ... and as the caller knows it */
@@ -229,7 +230,7 @@ int draw_draft_width(struct ui *ui);
 
 /* ---- editor.c ---- */
 void editor_start(struct ui *ui);
-void editor_check(struct ui *ui); /* takes the draft back when the editor has ended */
+void editor_check(struct ui *ui); /* takes the draft back when the editor has ended; stops where it has stopped */
 void editor_abandon(struct ui *ui);
 
 /* ---- typing.c ---- */

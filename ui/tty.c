@@ -201,6 +201,13 @@ unsigned tty_take(void)
     return bits;
 }
 
+void tty_discard(unsigned bits)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].bit & bits)
+            arrived[i] = 0;
+}
+
 int tty_fd(void)
 {
     return watch_fd >= 0 ? watch_fd : STDIN_FILENO;

@@ -38,7 +38,8 @@ void tty_forget(void); /* the terminal is back in its own modes: nothing is to b
  * and resizing are left to the system. */
 void tty_signals(bool plain);
 void tty_signals_end(void);
-unsigned tty_take(void); /* the signals since the last call */
+unsigned tty_take(void);         /* the signals since the last call */
+void tty_discard(unsigned bits); /* those of these that have come are not reported */
 
 int tty_fd(void);                        /* readable on keys and signals; on systems without epoll, on keys alone */
 void tty_listen(bool keys);              /* whether keys wake; off while another program has the terminal */
