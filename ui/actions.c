@@ -60,7 +60,12 @@ static const struct action_info actions[ACTION_COUNT] = {
     [ACTION_HISTORY] = {GROUP_CONVERSATION, ON_SCREEN, {CTRL('R')}, "history", "[TEXT]", "search earlier prompts"},
     [ACTION_SUMMARY] =
         {GROUP_CONVERSATION, ANYWHERE, {0}, "summary", "", "show what the model carries as the summary"},
-    [ACTION_COPY] = {GROUP_CONVERSATION, ON_SCREEN, {CTRL('Y')}, "copy", "", "copy the last answer to the clipboard"},
+    [ACTION_COPY] = {GROUP_CONVERSATION,
+                     ON_SCREEN,
+                     {CTRL('Y')},
+                     "copy",
+                     "[code|NUMBER]",
+                     "copy the last answer, its last code block, or that of a number"},
     [ACTION_EDITOR] =
         {GROUP_CONVERSATION, ON_SCREEN, {CTRL('E')}, "editor", "", "write the draft in $VISUAL or $EDITOR"},
     [ACTION_QUIT] = {GROUP_CONVERSATION, ANYWHERE, {0}, "quit", "", "leave (also Ctrl-D on an empty draft)"},

@@ -389,19 +389,6 @@ static void do_alternative_before(struct ui *ui, const char *argument)
     alternative(ui, -1);
 }
 
-static void do_copy(struct ui *ui, const char *argument)
-{
-    (void)argument;
-    const struct entry *e = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
-    size_t n = e ? e->text.n - e->thought : 0; /* what was thought is no part of it */
-    if (!n) {
-        ui_flash(ui, "there is no answer to copy");
-        return;
-    }
-    screen_copy(e->text.s + e->thought, n);
-    ui_flash_format(ui, "copied the last answer, %zu bytes", n);
-}
-
 static void do_suspend(struct ui *ui, const char *argument)
 {
     (void)argument;
@@ -638,7 +625,7 @@ static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument)
     [ACTION_FIND] = do_find,
     [ACTION_HISTORY] = do_history,
     [ACTION_SUMMARY] = do_summary,
-    [ACTION_COPY] = do_copy,
+    [ACTION_COPY] = copy_answer,
     [ACTION_EDITOR] = do_editor,
     [ACTION_QUIT] = do_quit,
     [ACTION_HELP] = do_help,

@@ -452,12 +452,14 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *ctx)
 
 /* ---- public ---- */
 
+const unsigned markdown_flags = MD_FLAG_PERMISSIVEAUTOLINKS | MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH |
+                                MD_FLAG_TASKLISTS | MD_FLAG_NOHTML | MD_FLAG_NOINDENTEDCODEBLOCKS;
+
 void markdown_layout(const char *raw, size_t from, size_t to, const struct markdown_options *options,
                      struct lines *out)
 {
-    static const MD_PARSER parser = {
-        .flags = MD_FLAG_PERMISSIVEAUTOLINKS | MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS |
-                 MD_FLAG_NOHTML | MD_FLAG_NOINDENTEDCODEBLOCKS,
+    const MD_PARSER parser = {
+        .flags = markdown_flags,
         .enter_block = enter_block,
         .leave_block = leave_block,
         .enter_span = enter_span,

@@ -17,6 +17,8 @@ struct markdown_options {
     bool ascii; /* no line drawing characters, for screen readers and dumb terminals */
 };
 
+extern const unsigned markdown_flags; /* of md4c: which dialect is read */
+
 /* Lays out raw[from..to) at the end of out; the lines' src are offsets in raw. */
 void markdown_layout(const char *raw, size_t from, size_t to, const struct markdown_options *options,
                      struct lines *out);

@@ -246,22 +246,7 @@ void screen_resized(void)
         resizeterm(size.ws_row, size.ws_col);
 }
 
-/* ---- clipboard ---- */
-
-void screen_copy(const char *s, size_t n)
+void screen_send(const char *s, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    struct buf b = {0};
-    buf_str(&b, "\033]52;c;");
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned have = n - i < 3 ? (unsigned)(n - i) : 3, v = 0;
-        for (unsigned k = 0; k < 3; k++)
-            v = v << 8 | (k < have ? (unsigned char)s[i + k] : 0);
-        char out[4] = {digits[v >> 18], digits[v >> 12 & 63], have > 1 ? digits[v >> 6 & 63] : '=',
-                       have > 2 ? digits[v & 63] : '='};
-        buf_add(&b, out, 4);
-    }
-    buf_str(&b, "\a");
-    tty_write(b.s, b.n);
-    buf_free(&b);
+    tty_write(s, n);
 }

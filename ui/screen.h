@@ -32,7 +32,7 @@ void screen_resized(void);                 /* takes the terminal's present size 
 void screen_modes(bool mouse);             /* sends the modes again: after SIGCONT, or when the mouse changes */
 void screen_leave(void);                   /* the terminal is another program's ... */
 void screen_return(bool mouse);            /* ... and ours again */
-void screen_copy(const char *s, size_t n); /* to the clipboard, by OSC 52 */
+void screen_send(const char *s, size_t n); /* an escape sequence that changes nothing on the screen */
 
 /* keys.c */
 void keys_init(void);

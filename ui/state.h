@@ -6,6 +6,7 @@
 #define UI_STATE_H
 
 #include "actions.h"
+#include "clipboard.h"
 #include "draft.h"
 #include "keycodes.h"
 #include "mem.h"
@@ -93,6 +94,15 @@ struct settings {
     size_t selected;
 };
 
+/* What was copied last, for what is said about it. */
+struct copying {
+    char what[64]; /* "the last answer" */
+    size_t n;      /* bytes */
+    bool to_tmux;
+    struct clipboard_transfer transfer;
+    struct buf text; /* while the transfer runs */
+};
+
 struct event {
     enum ui_event_type type;
     int64_t id, message;
@@ -136,6 +146,7 @@ struct ui {
     char *warning;      /* stands in the status line while it holds; NULL = none */
     bool mouse;
 
+    struct copying copying;
     pid_t editor; /* 0: none runs */
     char *editor_file;
     struct buf editor_text; /* the draft as that file got it, without line ends after it */
@@ -227,6 +238,11 @@ void panel_free(struct ui *ui);
 void draw(struct ui *ui);
 void draw_measure(struct ui *ui); /* gives the transcript its size */
 int draw_draft_width(struct ui *ui);
+
+/* ---- copy.c ---- */
+void copy_answer(struct ui *ui, const char *argument); /* /copy */
+void copy_check(struct ui *ui);                        /* whether tmux has taken what was copied */
+void copy_free(struct ui *ui);
 
 /* ---- editor.c ---- */
 void editor_start(struct ui *ui);

@@ -120,6 +120,7 @@ void ui_close(struct ui *ui)
     free(ui->keys);
     buf_free(&ui->queued_text);
     typing_free(ui);
+    copy_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
         free(ui->events[i].text);
     free(ui->events);
@@ -252,6 +253,7 @@ void ui_read(struct ui *ui)
         plain_read(ui);
         return;
     }
+    copy_check(ui);
     if (ui->editor) {
         if (signals & TTY_SUSPEND) /* the editor stops the whole job, and us with it */
             raise(SIGSTOP);

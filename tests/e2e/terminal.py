@@ -17,7 +17,8 @@ KEYS = {
 
 
 # A local terminal, wherever the tests run.
-SURROUNDINGS = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "SSH_CONNECTION": "", "SSH_TTY": "", "ESCDELAY": ""}
+SURROUNDINGS = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "SSH_CONNECTION": "", "SSH_TTY": "", "ESCDELAY": "", "TMUX": "",
+                "STY": ""}
 
 
 def reset_signals():

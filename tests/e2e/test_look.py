@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import unittest
 
 import scripted_model
@@ -65,6 +66,97 @@ class Mouse(Look):
             self.ask(t, f"/{command} of")
             t.wait(f'/{command} takes on or off, not "of"')
         self.assertNotIn(b"1000l", t.raw)
+
+
+CODE = ["1. Make it:\n\n", "   ```sh\n", "   cat <<EOF > a\n", "   x\n", "   EOF\n", "   ```\n", "2. Look:\n\n", "   ```\n",
+        "   cat a\n", "   ```\n", "Done."]
+
+
+class Copying(Look):
+    def copied(self, t, said):
+        """What the terminal was sent last, after the program says so."""
+        t.wait(said)
+        return base64.b64decode(re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", t.raw)[-1]).decode()
+
+    def test_a_code_block_is_copied_without_fence_and_indentation(self):
+        t = self.start(CODE)
+        self.ask(t, "hi")
+        self.answered(t)
+        self.ask(t, "/copy code")
+        self.assertEqual(self.copied(t, "sent the last code block (6 bytes) to the terminal"), "cat a\n")
+        self.ask(t, "/copy 1")
+        self.assertEqual(self.copied(t, "sent code block 1 of 2 (20 bytes)"), "cat <<EOF > a\nx\nEOF\n")
+        self.ask(t, "/copy")
+        self.assertEqual(self.copied(t, "sent the last answer"), "".join(CODE))
+
+    def test_what_cannot_be_copied_is_said(self):
+        t = self.start(CODE)
+        self.ask(t, "/copy")
+        t.wait("there is no answer to copy")
+        self.ask(t, "hi")
+        self.answered(t)
+        for argument, said in (("cod", 'not "cod"'), ("3", "the last answer has 2 code blocks"), ("0", 'not "0"')):
+            self.ask(t, f"/copy {argument}")
+            t.wait(said)
+        self.assertNotIn(b"\x1b]52", t.raw)
+
+    def test_screen_gets_it_in_pieces(self):
+        t = self.start(["word " * 200], STY="1.pts")
+        self.ask(t, "hi")
+        self.answered(t)
+        t.key("ctrl-y")
+        t.wait("to the terminal, through screen")
+        pieces = re.findall(rb"\x1bP(.*?)\x1b\\", t.raw, re.S)
+        self.assertGreater(len(pieces), 5)
+        self.assertLess(max(map(len, pieces)), 256)
+        sequence = re.fullmatch(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", b"".join(pieces))
+        self.assertEqual(base64.b64decode(sequence[1]).decode(), ("word " * 200))
+
+    def test_more_than_terminals_take_is_said(self):
+        t = self.start(["x" * 1000] * 80)
+        self.ask(t, "hi")
+        self.answered(t)
+        t.key("ctrl-y")
+        t.wait("sent 80000 bytes, more than many terminals take, to the terminal")
+
+
+@unittest.skipUnless(shutil.which("tmux"), "tmux is not here")
+class InTmux(Look):
+    """tmux as it comes, without a configuration file, which ignores OSC 52 from the programs inside it."""
+
+    def tmux(self, *command):
+        return subprocess.run(["tmux", "-L", "test", "-f", "/dev/null", *command], capture_output=True, text=True,
+                              env={**os.environ, **self.env, "TMUX": "", "TMUX_TMPDIR": str(self.home),
+                                   "LC_ALL": "C.UTF-8"})
+
+    def wait_screen(self, text, seconds=20):
+        for _ in range(seconds * 20):
+            screen = self.tmux("capture-pane", "-p").stdout
+            if text in screen:
+                return
+            time.sleep(0.05)
+        self.fail(f"{text} is not on the screen:\n{screen}")
+
+    def start_in_tmux(self, script, path=None):
+        model = self.home / "script.gguf"
+        scripted_model.write(model, script)
+        self.addCleanup(self.tmux, "kill-server")
+        command = f"PATH={path or os.environ['PATH']} {CHINWAG} -m {model} -t 1 --temp 0"
+        self.assertEqual(self.tmux("new-session", "-d", "-x", "100", "-y", "30", command).returncode, 0)
+        self.wait_screen("script F32")
+        self.tmux("send-keys", "hi", "Enter")
+        self.wait_rows("SELECT count(*) FROM message WHERE role = 2 AND state = 0", [(1,)])
+
+    def test_tmux_gets_it_in_its_buffer(self):
+        self.start_in_tmux(["Ein ", "Wort ", "你好"])
+        self.tmux("send-keys", "C-y")
+        self.wait_screen("sent the last answer (15 bytes) to tmux, for its buffer and its terminal")
+        self.assertEqual(self.tmux("show-buffer").stdout, "Ein Wort 你好")
+
+    def test_without_the_tmux_command_it_says_what_tmux_needs(self):
+        self.start_in_tmux(["Hi."], path="/nowhere")
+        self.tmux("send-keys", "C-y")
+        self.wait_screen('to tmux, which needs "set-clipboard on"')
 
 
 if __name__ == "__main__":

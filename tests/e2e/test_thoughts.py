@@ -118,7 +118,7 @@ class OnTheScreen(Thoughts):
         self.ask(t)
         self.wait_answered(t)
         t.key("ctrl-y")
-        t.wait(f"copied the last answer, {len(ANSWER)} bytes")
+        t.wait(f"sent the last answer ({len(ANSWER)} bytes)")
         self.assertIn(b"\x1b]52;c;" + base64.b64encode(ANSWER.encode()), t.raw)
         self.ask(t, "3+3")
         self.wait_answered(t, 2)
@@ -237,7 +237,7 @@ class BrokenOff(Thoughts):
         t = self.start(model, "--resume", "-c", "32768")
         t.wait("▸ unfinished thought · ")
         self.assertNotIn("more and again", t.text())
-        self.assertIn("stopped", t.text())
+        self.assertIn("interrupted", t.text())
 
 
 class InLines(Thoughts):
