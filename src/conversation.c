@@ -44,9 +44,8 @@ static size_t count_to(const struct conversation *c, store_id message)
 }
 
 static const enum store_end ends[] = {
-    [WORKER_END_COMPLETE] = STORE_END_COMPLETE,
-    [WORKER_END_STOPPED] = STORE_END_STOPPED,
-    [WORKER_END_LENGTH] = STORE_END_WINDOW,
+    [WORKER_END_COMPLETE] = STORE_END_COMPLETE, [WORKER_END_STOPPED] = STORE_END_STOPPED,
+    [WORKER_END_LENGTH] = STORE_END_WINDOW,     [WORKER_END_LOOP] = STORE_END_REPEATING,
     [WORKER_END_FAILED] = STORE_END_FAILED,
 };
 
@@ -258,7 +257,7 @@ struct conversation_parts conversation_finish(struct conversation_message *answe
 {
     size_t have = answer->text.len, len = text ? strlen(text) : 0;
     bool more = len > have && memcmp(text, answer->text.s, have) == 0;
-    bool whole = end == WORKER_END_COMPLETE || end == WORKER_END_LENGTH;
+    bool whole = end == WORKER_END_COMPLETE || end == WORKER_END_LENGTH || end == WORKER_END_LOOP;
     answer->state = whole ? STORE_COMPLETE : STORE_INTERRUPTED;
     answer->end = ends[end];
     answer->stats = *stats;

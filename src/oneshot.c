@@ -238,6 +238,10 @@ static void finish(struct oneshot *o, const struct worker_event *event)
                     : "the model ended within its thought: there is no answer");
     else if (event->end == WORKER_END_LENGTH)
         describe_cut(o, &event->stats);
+    else if (answer->thought.state == ENGINE_THOUGHT_OPEN && event->end == WORKER_END_LOOP)
+        fail(o, "the model repeated itself in its thought and was stopped: there is no answer");
+    else if (event->end == WORKER_END_LOOP)
+        command_say("the answer repeated itself and was ended (--stop-loops off lets it go on)");
     o->done = true;
 }
 

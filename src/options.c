@@ -44,6 +44,7 @@ static const struct entry {
     {NULL, 0, SETTING, SET_SEED, NULL, NULL, NULL},
     {NULL, 'n', SETTING, SET_MAX_TOKENS, NULL, NULL, NULL},
     {NULL, 0, SETTING, SET_THINKING, NULL, NULL, NULL},
+    {NULL, 0, SETTING, SET_STOP_LOOPS, NULL, NULL, NULL},
     {"The screen", 0, SETTING, SET_MOUSE, NULL, NULL, NULL},
     {"About the program", 'h', HELP, 0, "help", NULL, "print this and leave"},
     {NULL, 'V', VERSION, 0, "version", NULL, "print the version and leave"},

@@ -30,6 +30,7 @@ const struct setting_spec settings_table[N_SETTINGS] = {
     [SET_FREQUENCY_PENALTY] = {.name = "frequency-penalty", .value_name = "X", .min = -2, .max = 2, .step = 0.1, .decimals = 2, .in_panel = true, .help = "against words said often, 0 = off"},
     [SET_MAX_TOKENS] = {.name = "max-tokens", .value_name = "N", .max = 1048576, .step = 64, .minus_one = true, .in_panel = true, .blank = "no limit", .help = "longest answer, 0 = the window's end"},
     [SET_THINKING] = {.kind = SETTING_CHOICE, .name = "thinking", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "off: answer without thinking, if the model can"},
+    [SET_STOP_LOOPS] = {.kind = SETTING_CHOICE, .name = "stop-loops", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "on: an answer that repeats itself ends"},
     [SET_THREADS] = {.name = "threads", .value_name = "N", .max = 512, .step = 1, .minus_one = true, .in_panel = true, .blank = "one a core", .help = "0 = one for each core"},
     [SET_SYSTEM] = {.kind = SETTING_TEXT, .name = "system", .value_name = "TEXT", .in_panel = true, .blank = "the model's own", .help = "system prompt, empty = none"},
     [SET_MOUSE] = {.kind = SETTING_CHOICE, .name = "mouse", .value_name = "on|off", .choices = switch_choices, .initial = true, .in_panel = true, .help = "on: the wheel scrolls, off: the mouse selects"},
@@ -305,4 +306,5 @@ void settings_fill_job(const struct settings *s, struct worker_job *job)
 {
     job->max_tokens = (int)settings_number(s, SET_MAX_TOKENS);
     job->skip_thought = !settings_number(s, SET_THINKING);
+    job->stop_loops = settings_number(s, SET_STOP_LOOPS) != 0;
 }

@@ -22,6 +22,7 @@ enum setting_id {
     SET_FREQUENCY_PENALTY,
     SET_MAX_TOKENS,
     SET_THINKING,
+    SET_STOP_LOOPS,
     SET_THREADS,
     SET_SYSTEM,
     SET_MOUSE,
@@ -103,7 +104,7 @@ char *settings_database(const struct settings *s); /* the path of the store's fi
 
 /* How the worker is to be opened; model_path is not copied. */
 struct worker_options settings_worker_options(const struct settings *s, const char *model_path);
-/* Fills in what settings decide of an answer's job, max_tokens and skip_thought; the rest is left alone. */
+/* Fills in what settings decide of an answer's job, max_tokens, skip_thought and stop_loops; the rest is left alone. */
 void settings_fill_job(const struct settings *s, struct worker_job *job);
 
 #endif

@@ -26,7 +26,8 @@ static struct job *job_copy(const struct worker_job *from)
                         .messages = mem_new(from->n_messages, sizeof *job->messages),
                         .n_messages = from->n_messages,
                         .max_tokens = from->max_tokens,
-                        .skip_thought = from->skip_thought};
+                        .skip_thought = from->skip_thought,
+                        .stop_loops = from->stop_loops};
     for (size_t i = 0; i < from->n_messages; i++) {
         const struct worker_message *m = &from->messages[i];
         job->messages[i] = (struct job_message){m->id, m->role, mem_string(m->text), strlen(m->text)};

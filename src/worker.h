@@ -48,6 +48,7 @@ struct worker_job {
     size_t n_messages;
     int max_tokens;    /* of the answer; 0 = as the window allows */
     bool skip_thought; /* the prompt ends with an empty thought where the template has one: engine_skip_thought */
+    bool stop_loops;   /* ends the answer once it repeats itself without end: repetition.h */
 };
 void worker_generate(struct worker *w, const struct worker_job *job);
 void worker_stop(struct worker *w); /* the running generation or compaction and all that are queued */
@@ -82,7 +83,13 @@ enum worker_event_type {
     WORKER_NOTICE,  /* conversation, or 0: whichever is shown; text: one line for the transcript */
 };
 
-enum worker_end { WORKER_END_COMPLETE, WORKER_END_STOPPED, WORKER_END_LENGTH, WORKER_END_FAILED /* text says why */ };
+enum worker_end {
+    WORKER_END_COMPLETE,
+    WORKER_END_STOPPED,
+    WORKER_END_LENGTH,
+    WORKER_END_LOOP,  /* the answer repeated itself without end (worker_job.stop_loops) */
+    WORKER_END_FAILED /* text says why */
+};
 
 struct worker_event { /* owned by the taker: worker_event_free */
     enum worker_event_type type;

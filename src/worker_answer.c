@@ -3,11 +3,14 @@
 
 #include "base.h"
 #include "buffer.h"
+#include "repetition.h"
 #include "worker_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LOOK_EVERY = 32 }; /* tokens between two checks for a loop */
 
 struct answer { /* being written */
     struct worker *w;
@@ -93,6 +96,15 @@ static void end_text(struct answer *a)
     add_text(a, piece, n);
 }
 
+/* Whether it is time to check for a loop, and the answer is in one. */
+static bool is_in_a_loop(const struct answer *a)
+{
+    const struct job *job = a->job;
+    if (!job->stop_loops || !a->text.len || a->ids.n % LOOK_EVERY)
+        return false;
+    return repetition_found(a->text.s, a->text.len, job->messages[job->n_messages - 1].text);
+}
+
 /* How the sampling ended; err for WORKER_END_FAILED. */
 static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
 {
@@ -107,6 +119,8 @@ static enum worker_end write_answer(struct answer *a, char *err, size_t cap)
             add_token(a, id);
             if (a->turned)
                 return WORKER_END_COMPLETE;
+            if (is_in_a_loop(a))
+                return WORKER_END_LOOP;
             break;
         case ENGINE_END: end_text(a); return WORKER_END_COMPLETE;
         case ENGINE_FULL: return WORKER_END_LENGTH;

@@ -30,7 +30,7 @@ struct job { /* a copy of a worker_job that compaction changes */
     struct job_message *messages; /* all that came; the first `covered` are in the summary */
     size_t n_messages, covered;
     int max_tokens;
-    bool skip_thought;
+    bool skip_thought, stop_loops;
     bool guess;       /* for worker_prepare: nothing is said about it */
     bool rests;       /* ... whose last message may be sent as it is */
     double given_ms;  /* clock_ms when the command came */

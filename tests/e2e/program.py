@@ -3,6 +3,7 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import time
 import unittest
@@ -11,6 +12,9 @@ from terminal import Terminal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
+
+# The tests' random models write in circles. Programs that end such answers are told to let them go on.
+GO_ON = ["--stop-loops", "off"] if b"--stop-loops" in subprocess.run([CHINWAG, "--help"], capture_output=True).stdout else []
 
 
 class ProgramCase(unittest.TestCase):
@@ -27,8 +31,8 @@ class ProgramCase(unittest.TestCase):
         shutil.rmtree(self.home)
 
     def open(self, *options, columns=100, lines=30, **env):
-        """The program in a terminal, closed when the test ends."""
-        t = Terminal([CHINWAG, *options], columns, lines, {**self.env, **env})
+        """The program in a terminal, closed when the test ends; options that name --stop-loops have their way."""
+        t = Terminal([CHINWAG, *([] if "--stop-loops" in options else GO_ON), *options], columns, lines, {**self.env, **env})
         self.terminals.append(t)
         return t
 

@@ -11,12 +11,13 @@ import time
 import unittest
 
 import scripted_model
+from program import GO_ON
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHINWAG = os.environ.get("CHINWAG", str(ROOT / "chinwag"))
 NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")  # random weights
 # An answer that goes round in circles until the window is full, many seconds later.
-ENDLESS = ("-m", NANO, "-t", "1", "-p", "Hello", "-c", "32768", "--temp", "0", "--repeat-penalty", "1")
+ENDLESS = ("-m", NANO, "-t", "1", "-p", "Hello", "-c", "32768", "--temp", "0", "--repeat-penalty", "1", *GO_ON)
 ENDLESS_NOTE = rb"\Achinwag: The window of 32768 tokens is larger than the 2048 [^\n]*\n\Z"  # all that it says on stderr
 REAL = os.environ.get("CHINWAG_TEST_MODEL", "")
 LIMIT_S = 120
@@ -171,7 +172,7 @@ class Cut(OneShot):
         self.assertEqual((r.returncode, r.stdout, r.stderr), (0, b"one two three four\n", b""))
 
     def test_by_the_window(self):
-        r = self.ask("-p", "Sing", "-c", "300", model="endless.gguf")
+        r = self.ask("-p", "Sing", "-c", "300", *GO_ON, model="endless.gguf")
         self.assertEqual(r.returncode, 0)
         self.assertTrue(r.stdout.endswith(b"\n"))
         self.assertEqual(r.stderr, b"chinwag: the answer was cut: the window of 300 tokens is full (-c sets its size)\n")
