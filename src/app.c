@@ -163,10 +163,13 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
         return err;
     uint64_t tag = app_query(app);
     if (app->options->resume)
-        app->opening = (struct app_opening){.kind = APP_OPENING_RESUMED, .tag = tag, .id = app->options->resume_id};
+        app->opening = (struct app_opening){.kind = APP_OPENING_RESUMED, .tag = tag};
     else
         app->history_tag = tag;
-    store_load(app->store, app->opening.id, tag);
+    if (app->options->resumed) /* a number or a title: the list says which it is */
+        store_list(app->store, tag);
+    else
+        store_load(app->store, 0, tag);
     return NULL;
 }
 

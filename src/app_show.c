@@ -3,6 +3,7 @@
 #include "base.h"
 #include "buffer.h"
 #include "excerpt.h"
+#include "resume.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,8 +252,25 @@ void app_list(struct app *app)
     store_list(app->store, app->list_tag);
 }
 
+/* The list that tells which conversation --resume means. */
+static void choose_resumed(struct app *app, const struct store_event *event)
+{
+    char err[512];
+    app->opening.id = resume_choose(app->options->resumed, event->conversations, event->n, err, sizeof err);
+    if (!app->opening.id) {
+        app_leave(app, 1, err);
+        return;
+    }
+    app->opening.tag = app_query(app);
+    store_load(app->store, app->opening.id, app->opening.tag);
+}
+
 static void listed(struct app *app, const struct store_event *event)
 {
+    if (event->tag == app->opening.tag && app->opening.kind == APP_OPENING_RESUMED) {
+        choose_resumed(app, event);
+        return;
+    }
     struct ui_conversation *rows = mem_new(event->n, sizeof *rows);
     for (size_t i = 0; i < event->n; i++)
         rows[i] = (struct ui_conversation){.id = event->conversations[i].id,
@@ -313,7 +331,11 @@ void app_store_event(struct app *app, const struct store_event *event)
 {
     app->n_queries -= event->tag != 0;
     switch (event->type) {
-    case STORE_SETTINGS: app_take_stored_settings(app, event); break;
+    case STORE_SETTINGS:
+        app_take_stored_settings(app, event);
+        if (app->options->question) /* waits for the conversation to be resumed, as a typed one does */
+            app_ui_event(app, &(struct ui_event){.type = UI_SEND, .text = app->options->question});
+        break;
     case STORE_LIST: listed(app, event); break;
     case STORE_LOADED: loaded(app, event); break;
     case STORE_FOUND:

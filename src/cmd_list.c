@@ -2,8 +2,10 @@
 #include "cmd_list.h"
 
 #include "../data/store.h"
+#include "base.h"
 #include "commands.h"
 #include "conversation.h"
+#include "resume.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,15 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static void print_line(const struct store_conversation *c)
+static void print_line(const struct store_conversation *c, const char *number)
 {
     time_t seconds = (time_t)(c->updated_ms / 1000);
-    struct tm local = {0}; /* stays so for a time out of its reach */
+    struct tm local = {0}; /* remains 1900 for a time out of range */
     char when[32];
     localtime_r(&seconds, &local);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M", &local);
-    char *title = conversation_title_of(c->title); /* what was given as a title may be anything */
-    printf("%lld  %s  %s\n", (long long)c->id, when, title);
+    char *title = conversation_title_of(c->title); /* a renamed one may hold anything */
+    printf("%s  %s  %s\n", number, when, title);
     free(title);
 }
 
@@ -30,8 +32,11 @@ static int print_all(struct store *store)
     struct store_event *e = command_await(store, 1, err, sizeof err);
     if (!e)
         return command_fail(1, "%s", err);
+    char(*numbers)[RESUME_NUMBER_MAX] = mem_new(e->n, sizeof *numbers);
+    resume_numbers(e->conversations, e->n, numbers);
     for (size_t i = 0; i < e->n; i++)
-        print_line(&e->conversations[i]);
+        print_line(&e->conversations[i], numbers[i]);
+    free(numbers);
     store_event_free(e);
     return 0;
 }

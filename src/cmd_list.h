@@ -1,8 +1,8 @@
 /*
  * cmd_list.h - `chinwag --list`: the saved conversations on standard output, the most recently updated first.
  *
- * One line per conversation: the ID that --resume takes, the date and time of the last update, the title, separated by
- * two spaces.
+ * One line per conversation: its number, which --resume takes (resume.h), the date and time of the last
+ * update, the title, separated by two spaces.
  */
 #ifndef CMD_LIST_H
 #define CMD_LIST_H

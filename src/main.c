@@ -37,7 +37,7 @@ static int finish_output(void)
 
 static int print_help(void)
 {
-    printf("Usage: chinwag [OPTION]...\n"
+    printf("Usage: chinwag [OPTION]... [QUESTION]\n"
            "Talk to a language model that runs inside this program.\n\n");
     options_help(stdout);
     printf("\nCommands for machines:\n");

@@ -8,6 +8,7 @@
 #include "conversation.h"
 #include "input.h"
 #include "models.h"
+#include "resume.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -315,19 +316,32 @@ static void answer_it(struct oneshot *o)
 
 /* ---- the conversation ---- */
 
+/* The conversation that --resume names. Returns false and fills err where there is none; *id 0 = the latest. */
+static bool find_resumed(struct oneshot *o, store_id *id, char *err, size_t cap)
+{
+    *id = 0;
+    if (!o->options->resumed)
+        return true;
+    store_list(o->store, 1);
+    struct store_event *e = command_await(o->store, 1, err, cap);
+    if (e)
+        *id = resume_choose(o->options->resumed, e->conversations, e->n, err, cap);
+    store_event_free(e);
+    return *id != 0;
+}
+
 static struct conversation *resume(struct oneshot *o, char *err, size_t cap)
 {
-    store_load(o->store, o->options->resume_id, 1);
-    struct store_event *e = command_await(o->store, 1, err, cap);
-    struct conversation *c = NULL;
-    if (!e)
+    store_id id;
+    if (!find_resumed(o, &id, err, cap))
         return NULL;
-    if (e->conversation.id)
+    store_load(o->store, id, 2);
+    struct store_event *e = command_await(o->store, 2, err, cap);
+    struct conversation *c = NULL;
+    if (e && e->conversation.id)
         c = conversation_from_store(e);
-    else if (o->options->resume_id)
-        snprintf(err, cap, "there is no conversation %lld", (long long)o->options->resume_id);
-    else
-        snprintf(err, cap, "there is no conversation to resume");
+    else if (e)
+        snprintf(err, cap, id ? "the conversation is no longer there" : "there is no conversation to resume");
     store_event_free(e);
     return c;
 }

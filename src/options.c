@@ -3,10 +3,9 @@
 
 #include "base.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistr.h>
 
 enum action { SETTING, PROMPT, SAVE, THOUGHTS, NO_STDIN, RESUME, LIST, HELP, VERSION };
 
@@ -18,11 +17,11 @@ static const struct entry {
     enum setting_id id; /* of SETTING */
     const char *name, *value_name, *help;
 } entries[] = {
-    {"What to do (without -p: a full-screen chat)", 'p', PROMPT, 0, "prompt", "TEXT",
-     "answer once; piped input is appended to TEXT"},
+    {"What to do (without -p: a full-screen chat, which begins with QUESTION if there is one)", 'p', PROMPT, 0,
+     "prompt", "TEXT", "answer once; piped input is appended to TEXT"},
     {NULL, 's', SETTING, SET_SYSTEM, NULL, NULL, NULL},
-    {NULL, 0, RESUME, 0, "resume", "[ID]", "go on with the latest conversation, or with ID"},
-    {NULL, 0, LIST, 0, "list", NULL, "print the saved conversations with their IDs and leave"},
+    {NULL, 0, RESUME, 0, "resume", "[WHICH]", "go on with the latest conversation, or one by number or title"},
+    {NULL, 0, LIST, 0, "list", NULL, "print the saved conversations with their numbers and leave"},
     {NULL, 0, SAVE, 0, "save", NULL, "with -p: keep the answer as a new conversation"},
     {NULL, 0, THOUGHTS, 0, "thoughts", NULL, "with -p: what the model thinks first, on standard error"},
     {NULL, 0, NO_STDIN, 0, "no-stdin", NULL, "with -p: do not read standard input"},
@@ -72,24 +71,17 @@ static bool usage(char *err, size_t cap, const char *format, const char *what)
     return false;
 }
 
-static bool parse_id(const char *text, int64_t *id)
-{
-    char *end;
-    errno = 0;
-    long long n = strtoll(text, &end, 10);
-    *id = n;
-    return errno == 0 && end != text && *end == '\0' && n > 0;
-}
-
-/* The ID may be a word of its own, which getopt knows nothing of: `--resume ID` as well as `--resume=ID`. */
+/* The text may be a word of its own, which getopt does not know: `--resume TEXT` as well as `--resume=TEXT`. */
 static bool take_resume(struct options *o, int argc, char **argv, char *err, size_t cap)
 {
-    const char *id = optarg;
-    if (!id && optind < argc && argv[optind][0] != '-')
-        id = argv[optind++];
     o->resume = true;
-    if (id && !parse_id(id, &o->resume_id))
-        return usage(err, cap, "--resume wants the number of a conversation, not '%.60s'", id);
+    o->resumed = optarg;
+    if (!optarg && optind < argc && argv[optind][0] != '-')
+        o->resumed = argv[optind++];
+    if (o->resumed && u8_check((const uint8_t *)o->resumed, strlen(o->resumed)))
+        return usage(err, cap, "%s", "the title after --resume is not valid UTF-8");
+    if (o->resumed && !*o->resumed)
+        return usage(err, cap, "%s", "--resume wants the number or the title of a conversation, or nothing");
     return true;
 }
 
@@ -162,6 +154,24 @@ static bool refuse(int c, char **argv, char *err, size_t cap)
     return usage(err, cap, optopt >= LONG_ONLY ? "%s takes no value" : "there is no option %s", name);
 }
 
+/* The one word that is no option: the chat's first message. */
+static bool take_question(struct options *o, int argc, char **argv, char *err, size_t cap)
+{
+    const char *text = argv[optind], *dot = strrchr(text, '.');
+    if (optind + 1 < argc)
+        return usage(err, cap, "'%.60s' is one word too many: put the question into quotes", argv[optind + 1]);
+    if (u8_check((const uint8_t *)text, strlen(text)))
+        return usage(err, cap, "%s", "the question is not valid UTF-8");
+    if (!text[strspn(text, " \t\r\n")])
+        return usage(err, cap, "%s", "the question is empty");
+    if (dot && strcmp(dot, ".gguf") == 0 && !strpbrk(text, " \n"))
+        return usage(err, cap, "'%.60s' is a model's file, no question: -m FILE names it", text);
+    if (o->task != OPTIONS_CHAT)
+        return usage(err, cap, "'%.60s' is a question for the chat: it goes with neither -p nor --list", text);
+    o->question = text;
+    return true;
+}
+
 bool options_parse(int argc, char **argv, struct options *options, struct settings *settings, char *err, size_t cap)
 {
     char letters[2 * N_ENTRIES + 2];
@@ -184,8 +194,8 @@ bool options_parse(int argc, char **argv, struct options *options, struct settin
         if (options->task >= OPTIONS_HELP)
             return true;
     }
-    if (optind < argc)
-        return usage(err, cap, "'%.60s' is neither an option nor a command; -p TEXT asks a question", argv[optind]);
+    if (optind < argc && !take_question(options, argc, argv, err, cap))
+        return false;
     if (options->task == OPTIONS_LIST && (options->prompt || options->resume || options->save))
         return usage(err, cap, "%s", "--list only lists: it goes with no -p, --resume or --save");
     if (options->save && options->task != OPTIONS_ONESHOT)

@@ -304,7 +304,7 @@ class Keeping(OneShot):
         self.assertGreater(len(texts[0][0]), 0)
         self.assertEqual(texts[0][1], 2)
 
-    def test_list_tells_the_ids_that_resume_takes(self):
+    def test_list_prints_the_numbers_that_resume_takes(self):
         r = self.run_("--list")
         self.assertEqual((r.returncode, r.stdout, r.stderr), (0, b"", b""))
         self.assertEqual(self.files(), [], "no database is made to say that there is none")
@@ -315,13 +315,24 @@ class Keeping(OneShot):
         r = self.run_("--list")
         self.assertEqual((r.returncode, r.stderr), (0, b""))
         lines = r.stdout.decode().splitlines()
-        found = [re.fullmatch(r"(\d+)  (\d{4}-\d\d-\d\d \d\d:\d\d)  (.*)", line).groups() for line in lines]
-        self.assertEqual([(int(id_), title) for id_, _, title in found],
-                         [(id_, "red [31m" if title.startswith("red") else title)
-                          for id_, title in self.rows("SELECT id, title FROM conversation ORDER BY updated_ms DESC")])
+        found = [re.fullmatch(r"(\d{4,6})  (\d{4}-\d\d-\d\d \d\d:\d\d)  (.*)", line).groups() for line in lines]
+        rows = self.rows("SELECT id, title FROM conversation ORDER BY updated_ms DESC")
+        self.assertEqual([title for *_, title in found], ["red [31m", "My name is Dana."])
+        for (number, *_), (id_, _) in zip(found, rows):
+            self.assertTrue(str(id_).endswith(number))
         r = self.ask("-p", "And?", "-n", "4", "--resume", found[1][0])
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertEqual(self.run_("--list").stdout.decode().split("  ")[0], found[1][0], "the latest comes first")
+
+    def test_resume_takes_a_title_and_names_the_candidates(self):
+        for question in ("A plan for the garden", "A plan for the kitchen"):
+            self.assertEqual(self.ask("-p", question, "-n", "2", "--save").returncode, 0)
+        self.assertEqual(self.ask("-p", "Which seeds?", "-n", "2", "--resume", "GARDEN").returncode, 0)
+        self.assertEqual(self.rows("SELECT c.title FROM message m JOIN conversation c ON c.id = m.conversation_id "
+                                   "WHERE m.text = 'Which seeds?'"), [("A plan for the garden",)])
+        self.one_line(self.ask("-p", "x", "--resume", "plan"), 1, "2 conversations", "garden", "kitchen")
+        self.one_line(self.ask("-p", "x", "--resume", "attic"), 1, "no conversation 'attic'")
+        self.assertEqual(len(self.rows("SELECT id FROM conversation")), 2)
 
     def test_list_of_what_is_no_database_fails(self):
         (self.home / "text.db").write_text("not a database, but a text that is long enough to look like one" * 20)
@@ -343,7 +354,7 @@ class Keeping(OneShot):
 
 class Mistakes(OneShot):
     def test_wrong_usage_is_status_2(self):
-        for args in (("--nonsense",), ("-p",), ("-p", "x", "--temp", "warm"), ("-p", "x", "-n", "5x"), ("what",),
+        for args in (("--nonsense",), ("-p",), ("-p", "x", "--temp", "warm"), ("-p", "x", "-n", "5x"), ("what", "is"),
                      ("-p", "x", "--kv", "q4"), ("--save",)):
             with self.subTest(args):
                 self.one_line(self.run_(*args), 2)
@@ -391,7 +402,7 @@ class Mistakes(OneShot):
 
     def test_what_an_argument_says_is_not_obeyed_by_the_terminal(self):
         for args, status in ((("-m", "a\nb\x1b[31m\u009b", "-p", "x"), 1), (("inspect", "a\nb\x1b[31m\u009b"), 1),
-                             (("a\nb\x1b[31m\u009b",), 2)):
+                             (("x", "a\nb\x1b[31m\u009b"), 2)):
             with self.subTest(args):
                 self.one_line(self.run_(*args), status, "a\\x0ab\\x1b[31m\\xc2\\x9b")
         self.one_line(self.run_("-m", b"caf\xe9 \xe4\xbd\xa0", "-p", "x"), 1, "caf\\xe9 你")

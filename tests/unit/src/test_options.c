@@ -100,22 +100,48 @@ static void long_options_take_values_both_ways(void **state)
     assert_string_equal(options.prompt, "why");
 }
 
-static void resume_with_and_without_an_id(void **state)
+static void resume_with_and_without_a_conversation(void **state)
 {
     (void)state;
     assert_true(parse("--resume"));
     assert_true(options.resume);
-    assert_true(options.resume_id == 0);
+    assert_null(options.resumed);
     assert_true(parse("--resume 1234567890123 -t 2"));
-    assert_true(options.resume_id == 1234567890123);
+    assert_string_equal(options.resumed, "1234567890123");
     assert_float_equal(settings_number(&settings, SET_THREADS), 2, 0);
     assert_true(parse("--resume=17"));
-    assert_true(options.resume_id == 17);
+    assert_string_equal(options.resumed, "17");
+    assert_true(parse("--resume garden"));
+    assert_string_equal(options.resumed, "garden");
     assert_true(parse("--resume -p hello"));
-    assert_true(options.resume && options.resume_id == 0 && options.task == OPTIONS_ONESHOT);
-    refused("--resume abc", "'abc'");
-    refused("--resume=12x", "'12x'");
-    refused("--resume=-3", "'-3'");
+    assert_true(options.resume && !options.resumed && options.task == OPTIONS_ONESHOT);
+    refused("--resume=", "number or the title");
+    refused("--resume \xff", "UTF-8");
+}
+
+static void one_word_that_is_no_option_is_the_chats_question(void **state)
+{
+    (void)state;
+    assert_true(parse("hello -t 2"));
+    assert_int_equal(options.task, OPTIONS_CHAT);
+    assert_string_equal(options.question, "hello");
+    assert_true(parse("-t 2 -- -5?"));
+    assert_string_equal(options.question, "-5?");
+    assert_true(parse("--resume=garden /help"));
+    assert_string_equal(options.question, "/help");
+    assert_true(parse("hello --resume"));
+    assert_true(options.resume && !options.resumed);
+    assert_string_equal(options.question, "hello");
+    char *spaced[] = {"chinwag", "What is a monad?", NULL}, *blank[] = {"chinwag", " \n", NULL};
+    assert_true(options_parse(2, spaced, &options, &settings, err, sizeof err));
+    assert_string_equal(options.question, "What is a monad?");
+    assert_false(options_parse(2, blank, &options, &settings, err, sizeof err));
+    assert_non_null(strstr(err, "question is empty"));
+    refused("what is this", "quotes");
+    refused("-p x hello", "neither -p nor --list");
+    refused("--list hello", "neither -p nor --list");
+    refused("models/m.gguf", "-m FILE");
+    refused("caf\xe9", "UTF-8");
 }
 
 static void numbers_are_checked_whole(void **state)
@@ -159,7 +185,6 @@ static void wrong_usage_has_one_sentence(void **state)
     refused("-m", "-m wants a value");
     refused("--temp", "--temp wants a value");
     refused("--save=yes", "--save takes no value");
-    refused("what is this", "'what'");
     refused("--save", "goes with -p");
     refused("--list --resume 3", "only lists");
     refused("--list -p x", "only lists");
@@ -265,7 +290,8 @@ int main(void)
         cmocka_unit_test(nothing_given_is_the_chat),
         cmocka_unit_test(every_option_of_the_issue),
         cmocka_unit_test(long_options_take_values_both_ways),
-        cmocka_unit_test(resume_with_and_without_an_id),
+        cmocka_unit_test(resume_with_and_without_a_conversation),
+        cmocka_unit_test(one_word_that_is_no_option_is_the_chats_question),
         cmocka_unit_test(numbers_are_checked_whole),
         cmocka_unit_test(minus_one_is_chance_or_no_limit),
         cmocka_unit_test(wrong_usage_has_one_sentence),
