@@ -8,7 +8,9 @@ JOBS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 
+# src/base is the ground floor: every room may include it, and it includes none of them.
 ROOMS := engine data ui src
+BASE := src/base
 PACKAGES := ncursesw sqlite3 md4c jansson
 
 # Debian's names for what is needed to build, and to test.
@@ -53,7 +55,8 @@ endif
 
 sources = $(filter-out $(foreach s,$(OTHER_SETS),%_$(s).c),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
-LIB_OBJECTS := $(call objects,engine)
+BASE_OBJECTS := $(call objects,$(BASE))
+LIB_OBJECTS := $(call objects,engine) $(BASE_OBJECTS)
 PROGRAM_OBJECTS := $(foreach r,$(filter-out engine,$(ROOMS)),$(call objects,$(r)))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/test_*.c))
 
@@ -88,9 +91,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEP_CFLAGS) $(call set_flags,$<) -MMD -MP -c -o $@ $<
 
 # A room's unit tests link with that room alone; those of src with all of them.
+unit_objects_base = $(BASE_OBJECTS)
 unit_objects_engine = $(BUILD)/libengine.a
-unit_objects_data = $(call objects,data)
-unit_objects_ui = $(call objects,ui)
+unit_objects_data = $(call objects,data) $(BASE_OBJECTS)
+unit_objects_ui = $(call objects,ui) $(BASE_OBJECTS)
 unit_objects_src = $(filter-out $(BUILD)/src/main.o,$(PROGRAM_OBJECTS)) $(BUILD)/libengine.a
 define unit_rule
 $(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) $(BUILD)/flags
@@ -98,7 +102,7 @@ $(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) $(BUILD)/fl
 	$$(call say,CC,$$<)
 	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(DEP_CFLAGS) $$(LDFLAGS) -MMD -MP -MF $$@.d -o $$@ $$< $(unit_objects_$(1)) -lcmocka $$(LIBS)
 endef
-$(foreach r,$(ROOMS),$(eval $(call unit_rule,$(r))))
+$(foreach r,base $(ROOMS),$(eval $(call unit_rule,$(r))))
 
 .PHONY: unit
 unit: $(UNIT_TESTS)
@@ -216,7 +220,7 @@ fuzz: test-deps
 
 .PHONY: format
 format:
-	@clang-format -i $(foreach r,$(ROOMS),$(wildcard $(r)/*.[ch])) $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
+	@clang-format -i $(foreach r,$(BASE) $(ROOMS),$(wildcard $(r)/*.[ch])) $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
 
 .PHONY: clean
 clean:

@@ -1,5 +1,7 @@
 /* db.c - see db.h: the connection, its statements and its writes. */
 #include "db.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "owner.h"
 #include "place.h"
 #include "record.h"
@@ -217,7 +219,7 @@ enum db_result db_finish(struct db *db, int rc)
 
 char *db_text(sqlite3_stmt *stmt, int column)
 {
-    return store_strdup((const char *)sqlite3_column_text(stmt, column));
+    return mem_string((const char *)sqlite3_column_text(stmt, column));
 }
 
 /* ---- opening ---- */
@@ -228,8 +230,8 @@ static int wait_turn(void *ctx, int times)
 {
     struct db *db = ctx;
     if (times == 0)
-        db->busy_since_ms = store_ticks_ms();
-    if (store_ticks_ms() - db->busy_since_ms >= BUSY_MS || (db->hurry && atomic_load(db->hurry)))
+        db->busy_since_ms = clock_ms();
+    if (clock_ms() - db->busy_since_ms >= BUSY_MS || (db->hurry && atomic_load(db->hurry)))
         return 0;
     usleep(TURN_US / 2 + (useconds_t)(times * 7 % 10) * TURN_US / 10);
     return 1;
@@ -274,7 +276,7 @@ static void interrupt_orphans(struct db *db)
         store_id owner = sqlite3_column_int64(stmt, 0);
         if (owner == db->owner || owner_alive(db->lock_fd, owner))
             continue;
-        dead = store_grow(dead, n, sizeof *dead);
+        dead = mem_append(dead, n, sizeof *dead);
         dead[n++] = owner;
     }
     if (rc == SQLITE_OK && n > 0 && (rc = db_run(db->statements[DB_BEGIN_WRITE])) == SQLITE_OK) {
@@ -312,10 +314,10 @@ static int open_steps(struct db *db, char *err, size_t cap)
 struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap)
 {
     const char *path = request->path;
-    struct db *db = store_calloc(1, sizeof *db);
+    struct db *db = mem_new(1, sizeof *db);
     db->hurry = request->hurry;
     db->in_memory = !path || strcmp(path, ":memory:") == 0;
-    db->path = store_strdup(db->in_memory ? ":memory:" : path);
+    db->path = mem_string(db->in_memory ? ":memory:" : path);
     db->lock_fd = -1;
     db->owner = store_new_id();
     *err = '\0';
@@ -372,7 +374,7 @@ static enum db_result write_one(struct db *db, sqlite3_stmt *stmt)
 
 static int64_t or_now(int64_t ms)
 {
-    return ms ? ms : store_now_ms();
+    return ms ? ms : clock_wall_ms();
 }
 
 enum db_result db_put_conversation(struct db *db, const struct store_conversation *c)
@@ -380,7 +382,7 @@ enum db_result db_put_conversation(struct db *db, const struct store_conversatio
     if (was_deleted(db, c->id))
         return DB_OK;
     return write_one(db, db_bind(db, DB_PUT_CONVERSATION, "inttii", c->id, c->leaf, c->title, c->system,
-                                 or_now(c->created_ms), store_now_ms()));
+                                 or_now(c->created_ms), clock_wall_ms()));
 }
 
 /* The columns that an update changes; the place in the tree is fixed by the first put. */
@@ -394,7 +396,7 @@ enum db_result db_put_conversation(struct db *db, const struct store_conversatio
  * written from now on is kept all the same, in a conversation that comes back without its past. */
 static int insert_message(struct db *db, const struct store_message *m)
 {
-    int rc = db_run(db_bind(db, DB_ENSURE_CONVERSATION, "ii", m->conversation, store_now_ms()));
+    int rc = db_run(db_bind(db, DB_ENSURE_CONVERSATION, "ii", m->conversation, clock_wall_ms()));
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_INSERT_MESSAGE, MESSAGE_TYPES "indi", MESSAGE_VALUES(db, m), m->conversation,
                             m->parent, (int)m->role, or_now(m->created_ms)));
@@ -415,7 +417,7 @@ enum db_result db_put_message(struct db *db, const struct store_message *m)
         rc = insert_message(db, m);
     /* Not for every piece of an answer: that would write one page more, four times a second. */
     if (rc == SQLITE_OK && (is_new || m->state != STORE_STREAMING))
-        rc = db_run(db_bind(db, DB_TOUCH, "ii", m->conversation, store_now_ms()));
+        rc = db_run(db_bind(db, DB_TOUCH, "ii", m->conversation, clock_wall_ms()));
     return db_finish(db, rc);
 }
 
@@ -450,7 +452,7 @@ enum db_result db_delete(struct db *db, store_id conversation)
     enum db_result result = db_finish(db, rc);
     sqlite3_exec(db->handle, "PRAGMA journal_size_limit = " JOURNAL_KEPT, NULL, NULL, NULL);
     if (result == DB_OK && !db->previewing && !was_deleted(db, conversation)) {
-        db->deleted = store_grow(db->deleted, db->n_deleted, sizeof *db->deleted);
+        db->deleted = mem_append(db->deleted, db->n_deleted, sizeof *db->deleted);
         db->deleted[db->n_deleted++] = conversation;
     }
     return result;

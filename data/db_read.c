@@ -1,5 +1,6 @@
 /* db_read.c - the queries of db.h but for the search. Each reads within one transaction: what another program changes
  * meanwhile is seen whole or not at all. */
+#include "../src/base/mem.h"
 #include "db.h"
 #include "owner.h"
 #include "record.h"
@@ -11,7 +12,7 @@ enum db_result db_settings(struct db *db, struct store_event *e)
     int rc = SQLITE_OK;
     sqlite3_stmt *stmt = db_bind(db, DB_SETTINGS, "");
     while (db_row(stmt, &rc)) {
-        e->settings = store_grow(e->settings, e->n, sizeof *e->settings);
+        e->settings = mem_append(e->settings, e->n, sizeof *e->settings);
         e->settings[e->n++] = (struct store_setting){.key = db_text(stmt, 0), .value = db_text(stmt, 1)};
     }
     return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
@@ -35,7 +36,7 @@ enum db_result db_list(struct db *db, struct store_event *e)
     int rc = SQLITE_OK;
     sqlite3_stmt *stmt = db_bind(db, DB_LIST, "");
     while (db_row(stmt, &rc)) {
-        e->conversations = store_grow(e->conversations, e->n, sizeof *e->conversations);
+        e->conversations = mem_append(e->conversations, e->n, sizeof *e->conversations);
         e->conversations[e->n++] = conversation_of(stmt);
     }
     return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
@@ -93,7 +94,7 @@ static bool read_message(struct db *db, store_id id, struct store_event *e, int 
     size_t before = e->n;
     sqlite3_stmt *stmt = db_bind(db, DB_MESSAGE, "ii", id, e->conversation.id);
     while (db_row(stmt, rc)) {
-        e->messages = store_grow(e->messages, e->n, sizeof *e->messages);
+        e->messages = mem_append(e->messages, e->n, sizeof *e->messages);
         e->messages[e->n++] = message_of(db, stmt);
     }
     return e->n > before;
@@ -161,7 +162,7 @@ static int by_id(const void *a, const void *b)
 /* Only those of the path shown: after a fork at an earlier message, a summary may tell of what is no longer there. */
 static void read_summaries(struct db *db, struct store_event *e, int *rc)
 {
-    store_id *path = store_calloc(e->n, sizeof *path);
+    store_id *path = mem_new(e->n, sizeof *path);
     for (size_t i = 0; i < e->n; i++)
         path[i] = e->messages[i].id;
     qsort(path, e->n, sizeof *path, by_id);
@@ -171,7 +172,7 @@ static void read_summaries(struct db *db, struct store_event *e, int *rc)
         if (!bsearch(&last, path, e->n, sizeof *path, by_id) ||
             (first && !bsearch(&first, path, e->n, sizeof *path, by_id)))
             continue;
-        e->summaries = store_grow(e->summaries, e->n_summaries, sizeof *e->summaries);
+        e->summaries = mem_append(e->summaries, e->n_summaries, sizeof *e->summaries);
         e->summaries[e->n_summaries++] = (struct store_summary){
             .id = sqlite3_column_int64(stmt, 0),
             .conversation = sqlite3_column_int64(stmt, 1),

@@ -1,5 +1,6 @@
 /* match.c - see match.h. */
 #include "match.h"
+#include "../src/base/mem.h"
 #include "record.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool is_blank(ucs4_t c)
 
 static void add_term(struct match_query *q, const char *start, size_t len)
 {
-    struct match_term t = {.start = start, .len = len, .folded = store_calloc(len, sizeof *t.folded)};
+    struct match_term t = {.start = start, .len = len, .folded = mem_new(len, sizeof *t.folded)};
     bool has_case = false;
     for (size_t i = 0; i < len;) {
         ucs4_t c;
@@ -48,7 +49,7 @@ static void add_term(struct match_query *q, const char *start, size_t len)
         free(t.folded);
         t.folded = NULL;
     }
-    q->terms = store_grow(q->terms, q->n, sizeof *q->terms);
+    q->terms = mem_append(q->terms, q->n, sizeof *q->terms);
     q->terms[q->n++] = t;
 }
 
@@ -176,7 +177,7 @@ char *match_excerpt(const char *text, size_t text_len, size_t at)
     for (int i = 0; i < EXCERPT_AFTER && to < end; i++)
         to = step_on(to, start, end);
     size_t kept = (size_t)(to - from), used = 0;
-    char *line = store_calloc(kept + 8, 1);
+    char *line = mem_new(kept + 8, 1);
     if (from > start)
         used = (size_t)(stpcpy(line, "\u2026") - line);
     used += put_line(line + used, (const char *)from, kept);

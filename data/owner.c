@@ -1,5 +1,6 @@
 /* owner.c - see owner.h. */
 #include "owner.h"
+#include "../src/base/mem.h"
 #include "record.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static struct flock byte_of(store_id id)
 
 int owner_open(const char *db_path, store_id id, char *err, size_t cap)
 {
-    char *path = store_printf("%s-lock", db_path);
+    char *path = mem_printf("%s-lock", db_path);
     struct flock lock = byte_of(id);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || fcntl(fd, OWNER_SET, &lock) != 0) {

@@ -1,6 +1,7 @@
 /* place.c - see place.h. Never opens an existing database: closing it would drop the POSIX locks that SQLite holds on
  * the same file for another store of this process. */
 #include "place.h"
+#include "../src/base/mem.h"
 #include "record.h"
 
 #include <errno.h>
@@ -20,10 +21,10 @@ static bool fail(char *err, size_t cap, const char *path, const char *what)
 /* The directory part of path: "." if it has none. malloc'd. */
 static char *parent_of(const char *path)
 {
-    char *directory = store_strdup(path);
+    char *directory = mem_string(path);
     char *slash = strrchr(directory, '/');
     if (!slash)
-        return free(directory), store_strdup(".");
+        return free(directory), mem_string(".");
     slash[slash == directory] = '\0';
     return directory;
 }

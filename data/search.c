@@ -5,6 +5,7 @@
  * looked for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem
  * per message.
  */
+#include "../src/base/mem.h"
 #include "db.h"
 #include "match.h"
 #include "record.h"
@@ -36,7 +37,7 @@ static bool is_indexed(const struct match_term *t)
 /* The FTS5 query of the terms long enough: "a" AND "b", quotes doubled. NULL if there are none. malloc'd. */
 static char *index_query(const struct match_query *q, const char *query)
 {
-    char *match = store_calloc(2 * strlen(query) + 8 * q->n + 1, 1), *end = match;
+    char *match = mem_new(2 * strlen(query) + 8 * q->n + 1, 1), *end = match;
     for (size_t i = 0; i < q->n; i++) {
         const struct match_term *t = &q->terms[i];
         if (t->chars < INDEXED_CHARS)
@@ -80,7 +81,7 @@ static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool index
         size_t text_len = (size_t)sqlite3_column_bytes(stmt, 3), at;
         if (!text || !all_found(q, indexed, text, text_len, &at))
             continue;
-        e->hits = store_grow(e->hits, e->n, sizeof *e->hits);
+        e->hits = mem_append(e->hits, e->n, sizeof *e->hits);
         e->hits[e->n++] = (struct store_hit){
             .conversation = sqlite3_column_int64(stmt, 0),
             .message = sqlite3_column_int64(stmt, 1),
@@ -98,7 +99,7 @@ enum db_result db_search(struct db *db, const char *query, store_id conversation
 {
     struct match_query q = match_parse(query);
     char *match = index_query(&q, query);
-    e->text = store_strdup(query);
+    e->text = mem_string(query);
     int rc = db_begin(db, DB_BEGIN_READ);
     if (rc == SQLITE_OK && q.n > 0 && !conversation)
         rc = take_hits(db_bind(db, DB_TITLES, ""), &q, false, e);

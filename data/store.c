@@ -4,6 +4,9 @@
  * Commands form one list, oldest first. Normally the oldest is carried out and removed. While writes fail, the oldest
  * write is tried once a second and queries overtake the writes; they are shown what the kept writes would have made.
  */
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
+#include "../src/base/thread.h"
 #include "op.h"
 #include "record.h"
 
@@ -14,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define RETRY_MS 1000
 
@@ -47,7 +49,7 @@ struct store_event_link {
 /* Takes what template points to. */
 static void queue(struct store *s, struct op template)
 {
-    struct op *op = store_calloc(1, sizeof *op);
+    struct op *op = mem_new(1, sizeof *op);
     *op = template;
     pthread_mutex_lock(&s->lock);
     if (s->last_op)
@@ -83,7 +85,7 @@ static void unlink_op(struct store *s, struct op *gone)
 /* Without the lock. */
 static void emit(struct store *s, struct store_event *e)
 {
-    struct store_event_link *link = store_calloc(1, sizeof *link);
+    struct store_event_link *link = mem_new(1, sizeof *link);
     link->event = e;
     pthread_mutex_lock(&s->lock);
     if (s->last_event)
@@ -108,12 +110,6 @@ static struct store_event *take_event(struct store *s)
         s->last_event = NULL;
     free(link);
     return e;
-}
-
-static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t at_ms)
-{
-    struct timespec at = {.tv_sec = (time_t)(at_ms / 1000), .tv_nsec = (long)(at_ms % 1000) * 1000000};
-    pthread_cond_timedwait(cond, lock, &at);
 }
 
 /* ---- the thread ---- */
@@ -159,7 +155,7 @@ static struct op **hold_writes(struct store *s, size_t *n)
     for (struct op *op = s->ops; op; op = op->next) {
         if (!op_table[op->type].is_write)
             continue;
-        writes = store_grow(writes, *n, sizeof *writes);
+        writes = mem_append(writes, *n, sizeof *writes);
         writes[(*n)++] = op;
         op->busy = true;
     }
@@ -200,7 +196,7 @@ static void answer(struct store *s, struct op *op)
             emit(s, e);
         else
             store_event_free(e);
-        e = record_event(STORE_ERROR, store_strdup(s->db->error));
+        e = record_event(STORE_ERROR, mem_string(s->db->error));
     }
     e->tag = op->tag;
     emit(s, e);
@@ -216,15 +212,15 @@ static void write_down(struct store *s, struct op *op)
     enum db_result result = carry_out(s, op, NULL);
     struct store_event *e = NULL;
     if (result == DB_REFUSED)
-        emit(s, record_event(STORE_ERROR, store_strdup(s->db->error)));
+        emit(s, record_event(STORE_ERROR, mem_string(s->db->error)));
     pthread_mutex_lock(&s->lock);
     op->busy = false;
     if (result == DB_FAILED) {
         free(s->failure);
-        s->failure = store_strdup(s->db->error);
-        s->retry_at = store_ticks_ms() + RETRY_MS;
+        s->failure = mem_string(s->db->error);
+        s->retry_at = clock_ms() + RETRY_MS;
         if (!s->failing)
-            e = record_event(STORE_FAILING, store_strdup(s->failure));
+            e = record_event(STORE_FAILING, mem_string(s->failure));
         s->failing = true;
     } else {
         unlink_op(s, op);
@@ -244,7 +240,7 @@ static void write_down(struct store *s, struct op *op)
  * the time, as there is nobody left to take an answer. */
 static struct op *runnable(const struct store *s)
 {
-    if (s->closing || (s->failing && store_ticks_ms() >= s->retry_at))
+    if (s->closing || (s->failing && clock_ms() >= s->retry_at))
         return first_of_kind(s, true);
     return s->failing ? first_of_kind(s, false) : s->ops;
 }
@@ -255,19 +251,19 @@ static bool wait_to_open(struct store *s, bool again, const char *why)
     struct store_event *e = NULL;
     pthread_mutex_lock(&s->lock);
     free(s->failure);
-    s->failure = store_strdup(why);
+    s->failure = mem_string(why);
     if (!again)
-        e = record_event(STORE_OPEN_FAILED, store_strdup(why));
+        e = record_event(STORE_OPEN_FAILED, mem_string(why));
     else if (!s->failing)
-        e = record_event(STORE_FAILING, store_strdup(why));
+        e = record_event(STORE_FAILING, mem_string(why));
     s->failing = true;
-    s->retry_at = store_ticks_ms() + RETRY_MS;
+    s->retry_at = clock_ms() + RETRY_MS;
     pthread_mutex_unlock(&s->lock);
     if (e)
         emit(s, e);
     pthread_mutex_lock(&s->lock);
-    while (again && !s->closing && store_ticks_ms() < s->retry_at)
-        wait_until(&s->work, &s->lock, s->retry_at);
+    while (again && !s->closing && clock_ms() < s->retry_at)
+        cond_wait_until(&s->work, &s->lock, s->retry_at);
     pthread_mutex_unlock(&s->lock);
     return again;
 }
@@ -311,7 +307,7 @@ static void *run(void *arg)
             break;
         if (!op) {
             if (s->failing)
-                wait_until(&s->work, &s->lock, s->retry_at);
+                cond_wait_until(&s->work, &s->lock, s->retry_at);
             else
                 pthread_cond_wait(&s->work, &s->lock);
             continue;
@@ -332,17 +328,6 @@ static void *run(void *arg)
 
 /* ---- life ---- */
 
-static void init_condition(pthread_cond_t *cond)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-#ifndef __APPLE__
-    pthread_condattr_setclock(&attributes, STORE_TICKS);
-#endif
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static void end(struct store *s)
 {
     struct store_event *e;
@@ -362,33 +347,18 @@ static void end(struct store *s)
     free(s);
 }
 
-/* The thread inherits the mask: it handles no signal. Faults stay deliverable: whoever drew on the terminal has a
- * handler that gives it back before the end. 0 or an error number. */
-static int start_thread(struct store *s)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    sigset_t all, before;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&s->thread, NULL, run, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap)
 {
-    struct store *s = store_calloc(1, sizeof *s);
-    s->path = path && strcmp(path, ":memory:") == 0 ? NULL : store_strdup(path);
+    struct store *s = mem_new(1, sizeof *s);
+    s->path = path && strcmp(path, ":memory:") == 0 ? NULL : mem_string(path);
     s->notify = notify;
     s->ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);
-    init_condition(&s->work);
-    init_condition(&s->news);
+    cond_init(&s->work);
+    cond_init(&s->news);
     queue(s, (struct op){.type = SETTINGS});
 
-    int rc = start_thread(s);
+    int rc = thread_start(&s->thread, run, s);
     if (rc == 0)
         return s;
     snprintf(err, cap, "%s: no thread can be started: %s", path ? path : ":memory:", strerror(rc));
@@ -455,12 +425,12 @@ void store_put_summary(struct store *s, const struct store_summary *summary)
 
 void store_put_setting(struct store *s, const char *key, const char *value)
 {
-    queue(s, (struct op){.type = PUT_SETTING, .key = store_strdup(key), .text = store_strdup(value)});
+    queue(s, (struct op){.type = PUT_SETTING, .key = mem_string(key), .text = mem_string(value)});
 }
 
 void store_rename(struct store *s, store_id conversation, const char *title)
 {
-    queue(s, (struct op){.type = RENAME, .id = conversation, .text = store_strdup(title ? title : "")});
+    queue(s, (struct op){.type = RENAME, .id = conversation, .text = mem_string(title ? title : "")});
 }
 
 void store_delete(struct store *s, store_id conversation)
@@ -485,7 +455,7 @@ void store_load_through(struct store *s, store_id conversation, store_id message
 
 void store_search(struct store *s, const char *query, store_id conversation, uint64_t tag)
 {
-    queue(s, (struct op){.type = SEARCH, .id = conversation, .text = store_strdup(query ? query : ""), .tag = tag});
+    queue(s, (struct op){.type = SEARCH, .id = conversation, .text = mem_string(query ? query : ""), .tag = tag});
 }
 
 /* ---- events ---- */
@@ -500,13 +470,13 @@ struct store_event *store_take(struct store *s)
 
 struct store_event *store_wait(struct store *s, int timeout_ms)
 {
-    int64_t until = store_ticks_ms() + timeout_ms;
+    int64_t until = clock_ms() + timeout_ms;
     pthread_mutex_lock(&s->lock);
-    while (!s->events && (timeout_ms < 0 || store_ticks_ms() < until)) {
+    while (!s->events && (timeout_ms < 0 || clock_ms() < until)) {
         if (timeout_ms < 0)
             pthread_cond_wait(&s->news, &s->lock);
         else
-            wait_until(&s->news, &s->lock, until);
+            cond_wait_until(&s->news, &s->lock, until);
     }
     struct store_event *e = take_event(s);
     pthread_mutex_unlock(&s->lock);

@@ -5,7 +5,7 @@
  */
 #include "cpu.h"
 
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -162,7 +162,7 @@ static long core_strength(const char *root, int cpu)
 /* Of the allowed CPUs one for each physical core. */
 static int list_cores(const char *root, const bool *allowed, int n_cpus, int *cores)
 {
-    long *keys = xcalloc((size_t)n_cpus, sizeof *keys);
+    long *keys = mem_new((size_t)n_cpus, sizeof *keys);
     int n = 0;
     for (int cpu = 0; cpu < n_cpus; cpu++) {
         if (!allowed[cpu])
@@ -282,10 +282,10 @@ static bool *allowed_cpus(int *n)
     bool *allowed;
 #ifdef __linux__
     for (*n = 1024; *n <= 1 << 20; *n *= 2) { /* the kernel refuses a mask smaller than its own */
-        cpu_set_t *mask = xchecked(CPU_ALLOC((size_t)*n), (size_t)*n / 8);
+        cpu_set_t *mask = mem_check(CPU_ALLOC((size_t)*n), (size_t)*n / 8);
         size_t bytes = CPU_ALLOC_SIZE((size_t)*n);
         bool known = sched_getaffinity(0, bytes, mask) == 0;
-        allowed = xcalloc((size_t)*n, sizeof *allowed);
+        allowed = mem_new((size_t)*n, sizeof *allowed);
         for (int cpu = 0; known && cpu < *n; cpu++)
             allowed[cpu] = CPU_ISSET_S((size_t)cpu, bytes, mask);
         CPU_FREE(mask);
@@ -297,14 +297,14 @@ static bool *allowed_cpus(int *n)
     /* Nobody says (a sandbox may forbid to ask): all that run. */
     *n = (int)sysconf(_SC_NPROCESSORS_ONLN);
     *n = *n > 0 ? *n : 1;
-    allowed = xcalloc((size_t)*n, sizeof *allowed);
+    allowed = mem_new((size_t)*n, sizeof *allowed);
     memset(allowed, true, (size_t)*n);
     return allowed;
 }
 
 int cpu_cores_below(const char *root, const bool *allowed, int n_cpus)
 {
-    int *cores = xcalloc((size_t)n_cpus, sizeof *cores);
+    int *cores = mem_new((size_t)n_cpus, sizeof *cores);
     int n = strong_cores(root, cores, list_cores(root, allowed, n_cpus, cores));
     free(cores);
     double quota = cgroup_quota(root);

@@ -10,10 +10,10 @@
  */
 #include "forward.h"
 
+#include "../src/base/mem.h"
 #include "cpu.h"
 #include "forward_impl.h"
 #include "memory.h"
-#include "xalloc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -492,7 +492,7 @@ static void close_own(struct own *own, int n)
 
 static struct own *open_own(const struct forward *f, int n)
 {
-    struct own *own = xcalloc((size_t)n, sizeof *own);
+    struct own *own = mem_new((size_t)n, sizeof *own);
     for (int i = 0; i < n; i++) {
         struct carver c = {0};
         carve_own(f, &own[i], &c);
@@ -519,7 +519,7 @@ static bool open_buffers(struct forward *f)
     c = (struct carver){f->block, 0};
     carve_shared(f, &c);
     f->n_counters = f->model->info.n_layers * PHASES_PER_LAYER + 1;
-    f->counters = xcalloc((size_t)f->n_counters, sizeof *f->counters);
+    f->counters = mem_new((size_t)f->n_counters, sizeof *f->counters);
     return activations_alloc(&f->many, f->chunk, f->max_cols);
 }
 
@@ -532,7 +532,7 @@ struct forward *forward_open(const struct engine_model *model, const struct kv_s
                              size_t cap)
 {
     const struct engine_model_info *s = &model->info;
-    struct forward *f = xcalloc(1, sizeof *f);
+    struct forward *f = mem_new(1, sizeof *f);
     f->model = model;
     f->chunk = shape->chunk;
     f->max_cols = max_of(max_of(s->n_embd, s->n_ff), s->n_heads * s->head_dim);

@@ -1,8 +1,8 @@
 /* gguf.c - see gguf.h: bringing the file into memory, finding and typing what gguf_parse.c has checked. */
 #include "gguf.h"
+#include "../src/base/mem.h"
 #include "gguf_impl.h"
 #include "utf8.h"
-#include "xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,9 +103,9 @@ static bool load_part(struct gguf_part *part, bool no_mmap, char *err, size_t ca
 
 static bool add_part(struct gguf *g, const char *path, bool no_mmap, char *err, size_t cap)
 {
-    g->parts = xrealloc(g->parts, g->n_parts + 1, sizeof *g->parts);
+    g->parts = mem_resize(g->parts, g->n_parts + 1, sizeof *g->parts);
     struct gguf_part *part = &g->parts[g->n_parts++];
-    *part = (struct gguf_part){.path = xstrndup(path, strlen(path))};
+    *part = (struct gguf_part){.path = mem_copy(path, strlen(path))};
     return load_part(part, no_mmap, err, cap) && gguf_parse_part(g, part, err, cap);
 }
 
@@ -150,7 +150,7 @@ static bool open_parts(struct gguf *g, const char *path, bool no_mmap, char *err
     for (int i = 1; ok && i <= (named ? named : 1); i++) {
         if (named) {
             free(part);
-            part = xmalloc(stem + 32);
+            part = mem_alloc(stem + 32);
             snprintf(part, stem + 32, "%.*s-%05d-of-%05d.gguf", (int)stem, path, i, named);
         }
         ok = add_part(g, named ? part : path, no_mmap, err, cap);
@@ -177,7 +177,7 @@ static bool open_parts(struct gguf *g, const char *path, bool no_mmap, char *err
 
 struct gguf *gguf_open(const char *path, bool no_mmap, char *err, size_t cap)
 {
-    struct gguf *g = xcalloc(1, sizeof *g);
+    struct gguf *g = mem_new(1, sizeof *g);
     if (open_parts(g, path, no_mmap, err, cap))
         return g;
     gguf_close(g);

@@ -4,9 +4,9 @@
  * A reader walks the bytes once; whatever it hands out lies inside the file. Counts are compared with what the
  * remaining bytes could hold at best, so that memory stays a small multiple of the header whatever a file claims.
  */
+#include "../src/base/mem.h"
 #include "gguf_impl.h"
 #include "quant.h"
-#include "xalloc.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -167,7 +167,7 @@ static bool read_values(struct reader *r, uint64_t n, struct gguf_value **out)
     size_t cap = 0;
     for (uint64_t i = 0; i < n; i++) {
         if (i == cap)
-            *out = xrealloc(*out, cap = cap ? cap * 2 : 64, sizeof **out);
+            *out = mem_resize(*out, cap = cap ? cap * 2 : 64, sizeof **out);
         if (!read_value(r, &(*out)[i]))
             return false;
     }
@@ -306,8 +306,8 @@ static bool read_tensors(struct reader *r, struct gguf *g, struct gguf_part *par
     if (n > left(r) / MIN_TENSOR_BYTES)
         return fail(r, "the header claims %" PRIu64 " tensors, but %" PRIu64 " bytes are left in the file", n,
                     left(r));
-    struct extent *extents = xcalloc((size_t)n, sizeof *extents);
-    g->tensors = xrealloc(g->tensors, g->n_tensors + (size_t)n, sizeof *g->tensors);
+    struct extent *extents = mem_new((size_t)n, sizeof *extents);
+    g->tensors = mem_resize(g->tensors, g->n_tensors + (size_t)n, sizeof *g->tensors);
     bool ok = true;
     for (uint64_t i = 0; i < n && ok; i++) {
         extents[i].tensor = g->n_tensors + i;
@@ -388,7 +388,7 @@ bool gguf_index(struct gguf *g, char *err, size_t cap)
     free(g->by_key);
     free(g->by_name);
     g->by_name = NULL;
-    g->by_key = xcalloc(g->n_values, sizeof *g->by_key);
+    g->by_key = mem_new(g->n_values, sizeof *g->by_key);
     for (size_t i = 0; i < g->n_values; i++)
         g->by_key[i] = &g->values[i];
     qsort(g->by_key, g->n_values, sizeof *g->by_key, compare_values);
@@ -396,7 +396,7 @@ bool gguf_index(struct gguf *g, char *err, size_t cap)
         if (compare_values(&g->by_key[i - 1], &g->by_key[i]) == 0)
             return fail(&r, "key %s appears twice", gguf_show(g->by_key[i]->key, shown));
     }
-    g->by_name = xcalloc(g->n_tensors, sizeof *g->by_name);
+    g->by_name = mem_new(g->n_tensors, sizeof *g->by_name);
     for (size_t i = 0; i < g->n_tensors; i++)
         g->by_name[i] = &g->tensors[i];
     qsort(g->by_name, g->n_tensors, sizeof *g->by_name, compare_tensors);

@@ -7,7 +7,7 @@
  */
 #include "lookup.h"
 
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,14 +157,14 @@ static double between(double x, double low, double high)
 
 struct lookup *lookup_open(int n_ctx)
 {
-    struct lookup *l = xcalloc(1, sizeof *l);
+    struct lookup *l = mem_new(1, sizeof *l);
     l->cap = (size_t)n_ctx;
     l->hash_bits = 8;
     while (l->hash_bits < 30 && (size_t)1 << l->hash_bits < l->cap)
         l->hash_bits++;
-    l->ids = xcalloc(l->cap, sizeof *l->ids);
-    l->before = xcalloc(l->cap, sizeof *l->before);
-    l->latest = xcalloc((size_t)1 << l->hash_bits, sizeof *l->latest);
+    l->ids = mem_new(l->cap, sizeof *l->ids);
+    l->before = mem_new(l->cap, sizeof *l->before);
+    l->latest = mem_new((size_t)1 << l->hash_bits, sizeof *l->latest);
     l->budget = BUDGET;
     return l;
 }

@@ -4,11 +4,12 @@
  */
 #include "model.h"
 
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "cpu.h"
 #include "memory.h"
 #include "pool.h"
 #include "utf8.h"
-#include "xalloc.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- what differs between architectures ------------------------------------------------------------------ */
@@ -87,13 +87,6 @@ struct loader { /* what only loading needs */
     char *err;
     size_t cap;
 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct loader *l, const char *format, ...)
 {
@@ -253,7 +246,7 @@ static bool read_rope(struct loader *l)
         return fail(l, "%s: %s.rope.freq_base is %g", m->path_name, l->architecture->name, base);
     m->rope_halves = l->architecture->rope_halves;
     m->rope_pairs = dims / 2;
-    m->rope_frequencies = xcalloc((size_t)m->rope_pairs, sizeof *m->rope_frequencies);
+    m->rope_frequencies = mem_new((size_t)m->rope_pairs, sizeof *m->rope_frequencies);
     float *factors = NULL; /* Llama 3's: each frequency has its own divisor */
     if (gguf_find_tensor(m->file, "rope_freqs.weight")) {
         factors = read_vector(l, "rope_freqs.weight", (uint64_t)m->rope_pairs);
@@ -305,7 +298,7 @@ static float *read_vector(struct loader *l, const char *name, uint64_t n)
     const struct gguf_tensor *t = find_tensor(l, name, 1, n);
     if (!t)
         return NULL;
-    float *v = xcalloc((size_t)n, sizeof *v);
+    float *v = mem_new((size_t)n, sizeof *v);
     quant_format(t->type)->dequantize(t->data, v, (size_t)n);
     return v;
 }
@@ -405,7 +398,7 @@ static bool read_tensors(struct loader *l)
     m->output_norm = read_vector(l, "output_norm.weight", l->size[EMBD]);
     if (!m->output_norm)
         return false;
-    m->layers = xcalloc((size_t)m->info.n_layers, sizeof *m->layers);
+    m->layers = mem_new((size_t)m->info.n_layers, sizeof *m->layers);
     for (int i = 0; i < m->info.n_layers; i++)
         if (!read_layer(l, i))
             return false;
@@ -441,7 +434,7 @@ static int larger_first(const void *a, const void *b)
  * together, and while that is the largest the fewest others are. malloc'd. */
 static struct matrix **list_packable(struct engine_model *m, size_t *n)
 {
-    struct matrix **list = xcalloc((size_t)m->info.n_layers * N_LAYER_TENSORS + 1, sizeof *list);
+    struct matrix **list = mem_new((size_t)m->info.n_layers * N_LAYER_TENSORS + 1, sizeof *list);
     *n = 0;
     if (m->matmul->packed_bytes(&m->head))
         list[(*n)++] = &m->head;
@@ -511,7 +504,7 @@ static void mark_uneven_rows(void *ctx, int member, int members)
 static void find_uneven_rows(struct engine_model *m, struct pool *pool)
 {
     size_t words = matmul_row_set_words(m->head.rows), n = 0;
-    m->uneven = xcalloc(words, sizeof *m->uneven);
+    m->uneven = mem_new(words, sizeof *m->uneven);
     pool_run(pool, mark_uneven_rows, m);
     for (size_t i = 0; i < words; i++)
         n += (size_t)__builtin_popcount(m->uneven[i]);
@@ -580,7 +573,7 @@ static char *file_name(const char *path, bool bare)
     size_t n = strlen(name);
     if (bare && n > 5 && strcmp(name + n - 5, ".gguf") == 0)
         n -= 5;
-    return xstrndup(name, n);
+    return mem_copy(name, n);
 }
 
 #define NAME_BYTES 256 /* of a name, at most: it is shown in one line */
@@ -595,7 +588,7 @@ static void read_name(struct engine_model *m, const char *path)
         name = (struct gguf_string){own, strlen(own)};
     }
     utf8_clean(name.s, name.n, shown, sizeof shown);
-    m->name = xstrndup(shown, strlen(shown));
+    m->name = mem_copy(shown, strlen(shown));
     m->info.name = m->name;
     free(own);
 }
@@ -603,18 +596,18 @@ static void read_name(struct engine_model *m, const char *path)
 static bool load(struct loader *l)
 {
     struct engine_model *m = l->m;
-    double start = now_ms();
+    double start = clock_ms();
     m->file = gguf_open(l->options->path, l->options->no_mmap, l->err, l->cap);
     if (!m->file)
         return false;
     m->info.file_bytes = gguf_file_bytes(m->file);
     read_name(m, l->options->path);
-    double vocab_start = now_ms();
+    double vocab_start = clock_ms();
     m->tokenizer = tokenizer_open(m->file, l->err, l->cap);
     if (!m->tokenizer)
         return false;
     m->chat = template_open(m->file, m->tokenizer);
-    m->info.vocab_ms = now_ms() - vocab_start;
+    m->info.vocab_ms = clock_ms() - vocab_start;
     m->info.tokenizer = tokenizer_name(m->tokenizer);
     m->info.chat_format = template_name(m->chat);
     m->info.chat_template = template_origin(m->chat);
@@ -629,13 +622,13 @@ static bool load(struct loader *l)
         if (!l->options->no_repack && !repack(l))
             return false;
     }
-    m->info.load_ms = now_ms() - start;
+    m->info.load_ms = clock_ms() - start;
     return true;
 }
 
 engine_model *engine_model_open(const struct engine_model_options *options, char *err, size_t cap)
 {
-    struct loader l = {.m = xcalloc(1, sizeof *l.m), .options = options, .err = err, .cap = cap};
+    struct loader l = {.m = mem_new(1, sizeof *l.m), .options = options, .err = err, .cap = cap};
     err[0] = '\0';
     l.m->embedding_file = -1;
     l.m->path_name = file_name(options->path, false);

@@ -8,17 +8,17 @@
  */
 #include "pool.h"
 
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
+#include "../src/base/thread.h"
 #include "cpu.h"
-#include "xalloc.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -68,13 +68,6 @@ static void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("isb");
 #endif
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 #ifdef __linux__
@@ -148,7 +141,7 @@ static bool spin_while(const struct pool *pool, struct signal_word *w, uint32_t 
                 relax();
             }
         }
-        int64_t now = now_ns();
+        int64_t now = clock_ns();
         if (give_up == 0)
             give_up = now + patience;
         else if (now > give_up)
@@ -188,36 +181,22 @@ static void *member_main(void *arg)
     }
 }
 
-/* pthread_create, with the signals blocked that the thread should never see. False where the system refuses. */
-static bool start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    bool ok = pthread_create(thread, NULL, run, arg) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return ok;
-}
-
 struct pool *pool_open(int threads)
 {
     if (threads < 1)
         threads = 1;
-    struct pool *pool = xchecked(aligned_alloc(64, sizeof *pool), sizeof *pool);
+    struct pool *pool = mem_check(aligned_alloc(64, sizeof *pool), sizeof *pool);
     *pool = (struct pool){.members = 1, .crowded = threads > cpu_cores()};
 #ifndef __linux__
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->changed, NULL);
 #endif
-    pool->threads = xcalloc((size_t)threads, sizeof *pool->threads);
+    pool->threads = mem_new((size_t)threads, sizeof *pool->threads);
     int made = 1;
     for (; made < threads; made++) {
-        struct start *start = xmalloc(sizeof *start);
+        struct start *start = mem_alloc(sizeof *start);
         *start = (struct start){pool, made};
-        if (!start_thread(&pool->threads[made - 1], member_main, start)) {
+        if (thread_start(&pool->threads[made - 1], member_main, start) != 0) {
             free(start);
             break;
         }

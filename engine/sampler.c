@@ -7,7 +7,7 @@
  */
 #include "sampler.h"
 
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static size_t look_back(struct sampler *s, const struct engine_sampling *how, co
     size_t back = n < (size_t)how->repeat_last_n ? n : (size_t)how->repeat_last_n, n_seen = 0;
     if (s->cap_seen < back) {
         s->cap_seen = back;
-        s->seen = xrealloc(s->seen, back, sizeof *s->seen);
-        s->saved = xrealloc(s->saved, back, sizeof *s->saved);
+        s->seen = mem_resize(s->seen, back, sizeof *s->seen);
+        s->saved = mem_resize(s->saved, back, sizeof *s->saved);
     }
     for (size_t i = n - back; i < n; i++)
         if (s->counts[context[i]]++ == 0)
@@ -271,13 +271,13 @@ static size_t distribution(struct sampler *s, const struct engine_sampling *how,
 
 struct sampler *sampler_open(int n_vocab, const struct vector_kernels *vector)
 {
-    struct sampler *s = xcalloc(1, sizeof *s);
+    struct sampler *s = mem_new(1, sizeof *s);
     size_t n = (size_t)n_vocab;
     *s = (struct sampler){.n_vocab = n_vocab, .vector = vector};
-    s->candidates = xcalloc(n, sizeof *s->candidates);
-    s->probabilities = xcalloc(n, sizeof *s->probabilities);
-    s->exponentials = xcalloc(n, sizeof *s->exponentials);
-    s->counts = xcalloc(n, sizeof *s->counts);
+    s->candidates = mem_new(n, sizeof *s->candidates);
+    s->probabilities = mem_new(n, sizeof *s->probabilities);
+    s->exponentials = mem_new(n, sizeof *s->exponentials);
+    s->counts = mem_new(n, sizeof *s->counts);
     sampler_seed(s, 0);
     return s;
 }

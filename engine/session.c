@@ -3,14 +3,14 @@
  */
 #include "session.h"
 
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "memory.h"
-#include "xalloc.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef __linux__
 #include <sys/random.h>
@@ -21,13 +21,6 @@
 #define CHUNK 256 /* tokens evaluated at once in prefill: weights are unpacked once per chunk, buffers grow */
 
 #define MANY_ROWS 32 /* one in so many: beyond, the whole head takes no longer */
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 /* ---- opening --------------------------------------------------------------------------------------------- */
 
@@ -67,7 +60,7 @@ engine_session *engine_session_open(const engine_model *model, const struct engi
         snprintf(err, cap, "%s was opened for its vocabulary only", model->path_name);
         return NULL;
     }
-    engine_session *s = xcalloc(1, sizeof *s);
+    engine_session *s = mem_new(1, sizeof *s);
     struct kv_shape shape = shape_of(model, options);
     s->model = model;
     s->n_ctx = shape.n_ctx;
@@ -129,7 +122,7 @@ void engine_session_set_fast_head(engine_session *s, bool fast_head)
     s->fast_head = fast_head && model_splits_head(s->model);
     if (s->fast_head && !s->always) {
         size_t words = matmul_row_set_words(s->model->info.n_vocab);
-        s->always = xcalloc(words, sizeof *s->always);
+        s->always = mem_new(words, sizeof *s->always);
         memcpy(s->always, s->model->uneven, words * sizeof *s->always);
     }
 }
@@ -255,7 +248,7 @@ enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, 
         return ENGINE_ERROR;
     if (n > (size_t)s->n_ctx)
         return ENGINE_FULL;
-    double start = now_ms();
+    double start = clock_ms();
     size_t common = 0;
     while (common < n && common < s->tokens.n && s->tokens.ids[common] == ids[common])
         common++;
@@ -277,7 +270,7 @@ enum engine_status engine_session_prompt(engine_session *s, const int32_t *ids, 
         .prompt_tokens = (int)n,
         .cached_tokens = (int)cached,
         .evaluated_tokens = (int)(s->n_evaluated - cached),
-        .prefill_ms = now_ms() - start,
+        .prefill_ms = clock_ms() - start,
     };
     return status;
 }
@@ -332,7 +325,7 @@ void engine_session_seed(engine_session *s, uint64_t seed)
         bool ok = getentropy(&seed, sizeof seed) == 0;
 #endif
         if (!ok)
-            seed = (uint64_t)(now_ms() * 1e6);
+            seed = (uint64_t)(clock_ms() * 1e6);
     }
     sampler_seed(s->sampler, seed);
 }
@@ -352,11 +345,11 @@ static enum engine_status evaluate_ahead(engine_session *s, const struct engine_
     int room = s->n_ctx - 1 - (int)n, most = room < s->chunk - 1 ? room : s->chunk - 1;
     lookup_follow(s->lookup, s->tokens.ids, n);
     int k = lookup_draft(s->lookup, most, ends, s->model->tokenizer, batch + 1);
-    double start = now_ms();
+    double start = clock_ms();
     if (k == 0) {
         enum engine_status status = evaluate(s, NULL, how, NULL, NULL);
         if (status == ENGINE_OK)
-            lookup_measured(s->lookup, 1, now_ms() - start);
+            lookup_measured(s->lookup, 1, clock_ms() - start);
         return status;
     }
     batch[0] = s->tokens.ids[n - 1];
@@ -366,7 +359,7 @@ static enum engine_status evaluate_ahead(engine_session *s, const struct engine_
     s->high = s->high > n + (size_t)k ? s->high : n + (size_t)k;
     if (!forward_run(s->forward, batch, 1 + k, (int)n - 1, s->rows, 1 + k, NULL, &s->cancel))
         return ENGINE_CANCELLED;
-    lookup_measured(s->lookup, 1 + k, now_ms() - start);
+    lookup_measured(s->lookup, 1 + k, clock_ms() - start);
     s->n_evaluated = s->logits_of = n;
     memcpy(s->draft.ids, batch + 1, (size_t)k * sizeof *batch);
     s->draft.n = k;
@@ -415,7 +408,7 @@ enum engine_status engine_session_next(engine_session *s, const struct engine_sa
         snprintf(err, cap, "the model's output holds no finite number: the file is damaged");
         return ENGINE_ERROR;
     }
-    double now = now_ms();
+    double now = clock_ms();
     if (s->first_token == 0) {
         s->first_token = now;
         s->stats.first_token_ms = now - s->prompt_start;

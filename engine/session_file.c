@@ -8,7 +8,7 @@
  */
 #include "session.h"
 
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void write_all(const engine_session *s, struct stream *out)
 bool engine_session_save(const engine_session *s, const char *path, char *err, size_t cap)
 {
     size_t n = strlen(path);
-    char *temporary = xmalloc(n + 8);
+    char *temporary = mem_alloc(n + 8);
     memcpy(temporary, path, n);
     memcpy(temporary + n, ".XXXXXX", 8);
     int fd = mkstemp(temporary); /* 0600 */
@@ -199,7 +199,7 @@ static const char *read_all(engine_session *s, struct stream *in, uint64_t size)
     *in = (struct stream){.f = in->f, .ok = true};
     struct head again;
     get(in, &again, sizeof again);
-    int32_t *ids = xcalloc((size_t)h.n_tokens + 1, sizeof *ids);
+    int32_t *ids = mem_new((size_t)h.n_tokens + 1, sizeof *ids);
     get(in, ids, h.n_tokens * sizeof *ids);
     bool ok = in->ok && memcmp(&h, &again, sizeof h) == 0;
     for (size_t i = 0; i < h.n_tokens; i++)

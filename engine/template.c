@@ -6,7 +6,7 @@
  * message, are searched for control tokens.
  */
 #include "template.h"
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ struct chat_template {
 /* Undoes the escapes of a Jinja string literal. */
 static char *unescape(const char *s, size_t n)
 {
-    char *out = xmalloc(n + 1);
+    char *out = mem_alloc(n + 1);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
@@ -197,7 +197,7 @@ static char *default_date(const char *text)
     static const char head[] = "set date_string = \"";
     const char *at = strstr(text, head);
     size_t n = at ? strcspn(at + sizeof head - 1, "\"") : 0;
-    return n ? unescape(at + sizeof head - 1, n) : xstrndup("26 Jul 2024", 11);
+    return n ? unescape(at + sizeof head - 1, n) : mem_copy("26 Jul 2024", 11);
 }
 
 static void spell(struct chat_template *c, const char *text)
@@ -309,11 +309,11 @@ static void read_details(struct chat_template *c, const char *text)
 
 struct chat_template *template_open(const struct gguf *g, const struct tokenizer *t)
 {
-    struct chat_template *c = xcalloc(1, sizeof *c);
+    struct chat_template *c = mem_new(1, sizeof *c);
     struct gguf_string jinja = {0};
     char ignored[200];
     gguf_get_string(g, "tokenizer.chat_template", &jinja, ignored, sizeof ignored);
-    char *text = jinja.n ? xstrndup(jinja.s, jinja.n) : NULL;
+    char *text = jinja.n ? mem_copy(jinja.s, jinja.n) : NULL;
     c->tokenizer = t;
     c->bos = tokenizer_bos(t);
     c->think_end = tokenizer_find(t, "</think>");
@@ -372,7 +372,7 @@ static void put_text(struct prompt *p, const char *s, size_t n)
     if (!n)
         return;
     if (p->cap - p->n < n)
-        p->run = xrealloc(p->run, p->cap = (p->cap + n) * 2, 1);
+        p->run = mem_resize(p->run, p->cap = (p->cap + n) * 2, 1);
     memcpy(p->run + p->n, s, n);
     p->n += n;
     p->fresh = false;
@@ -564,7 +564,7 @@ static void put_joined(struct prompt *p, const struct engine_message *m, struct 
 {
     const char *before = p->c->format.before[ENGINE_SYSTEM], *after = p->c->format.after[ENGINE_SYSTEM];
     const struct gguf_string parts[] = {{before, strlen(before)}, system, {after, strlen(after)}, {m->text, m->len}};
-    char *text = xmalloc(parts[0].n + parts[1].n + parts[2].n + parts[3].n);
+    char *text = mem_alloc(parts[0].n + parts[1].n + parts[2].n + parts[3].n);
     struct gguf_string joined = {text, 0};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; joined.n += parts[i++].n) {
         if (parts[i].n)

@@ -1,13 +1,13 @@
 /* tokenizer.c - see tokenizer.h: which tokenizer a file has, its special tokens, and encoding as a whole. */
 #include "tokenizer.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "tokenizer_impl.h"
 #include "utf8.h"
-#include "xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uninorm.h>
 
 /* ---- opening -------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static void collect_specials(struct tokenizer *t)
         t->n_special_lengths += !seen[n];
         seen[n] = true;
     }
-    t->special_lengths = xcalloc(t->n_special_lengths, sizeof *t->special_lengths);
+    t->special_lengths = mem_new(t->n_special_lengths, sizeof *t->special_lengths);
     for (size_t n = TOKEN_MAX_BYTES, i = 0; n > 0; n--) {
         if (seen[n])
             t->special_lengths[i++] = (uint16_t)n;
@@ -173,14 +173,12 @@ static void collect_specials(struct tokenizer *t)
 
 struct tokenizer *tokenizer_open(const struct gguf *g, char *err, size_t cap)
 {
-    struct tokenizer *t = xcalloc(1, sizeof *t);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    t->seed = ((uint64_t)(uintptr_t)t << 20 ^ (uint64_t)now.tv_nsec) * 0x9E3779B97F4A7C15;
+    struct tokenizer *t = mem_new(1, sizeof *t);
+    t->seed = ((uint64_t)(uintptr_t)t << 20 ^ (uint64_t)clock_ns()) * 0x9E3779B97F4A7C15;
     err[0] = '\0';
     bool ok = choose_kind(t, g, err, cap) && vocab_open(t, g, err, cap);
     if (ok) {
-        t->end = xcalloc((size_t)t->n_vocab, sizeof *t->end);
+        t->end = mem_new((size_t)t->n_vocab, sizeof *t->end);
         ok = read_ids(t, g, err, cap);
     }
     if (ok) {
@@ -227,7 +225,7 @@ static void encode_text(const struct tokenizer *t, const char *text, size_t n, b
     uint8_t *normal = NULL;
     if (t->kind->nfc && needs_nfc(text, n)) {
         size_t normal_n;
-        normal = xchecked(u8_normalize(UNINORM_NFC, (const uint8_t *)text, n, NULL, &normal_n), n);
+        normal = mem_check(u8_normalize(UNINORM_NFC, (const uint8_t *)text, n, NULL, &normal_n), n);
         text = (const char *)normal;
         n = normal_n;
     }

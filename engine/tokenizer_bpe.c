@@ -1,8 +1,8 @@
 /* tokenizer_bpe.c - byte-level BPE: a word is its bytes, joined by the merges of the file in the order of their
  * ranks. */
+#include "../src/base/mem.h"
 #include "tokenizer_impl.h"
 #include "utf8.h"
-#include "xalloc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ bool bpe_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap)
         return gguf_fail(g, err, cap, "key %s has %" PRIu64 " elements, too many", key, v->n);
     uint32_t size = vocab_table_size(v->n);
     t->merge_mask = size - 1;
-    t->merges = xmalloc(size * sizeof *t->merges);
+    t->merges = mem_alloc(size * sizeof *t->merges);
     memset(t->merges, 0xFF, size * sizeof *t->merges);
     return read_merges(t, g, v, err, cap);
 }
@@ -190,7 +190,7 @@ static bool can_merge(const struct tokenizer *t, const char *word, const struct 
 
 static void merge_long(const struct tokenizer *t, const char *word, size_t n, struct engine_tokens *out)
 {
-    struct piece *pieces = xmalloc(n * sizeof *pieces);
+    struct piece *pieces = mem_alloc(n * sizeof *pieces);
     uint32_t k = 0;
     for (size_t i = 0; i < n; i++) {
         int32_t id = t->byte_id[(unsigned char)word[i]];

@@ -1,6 +1,6 @@
 /* tokenizer_merge.c - joins neighbouring pieces of a word, best pair first: a heap of pairs over a linked list. */
+#include "../src/base/mem.h"
 #include "tokenizer_impl.h"
-#include "xalloc.h"
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static bool before(const struct pair *a, const struct pair *b)
 static void push(struct heap *h, struct pair pair)
 {
     if (h->n == h->cap)
-        h->pairs = xrealloc(h->pairs, h->cap = h->cap ? h->cap * 2 : 256, sizeof *h->pairs);
+        h->pairs = mem_resize(h->pairs, h->cap = h->cap ? h->cap * 2 : 256, sizeof *h->pairs);
     size_t i = h->n++;
     for (; i > 0 && before(&pair, &h->pairs[(i - 1) / 2]); i = (i - 1) / 2)
         h->pairs[i] = h->pairs[(i - 1) / 2];

@@ -1,7 +1,7 @@
 /* tokenizer_spm.c - SentencePiece BPE: characters are joined to tokens, that of the best score first. */
+#include "../src/base/mem.h"
 #include "tokenizer_impl.h"
 #include "utf8.h"
-#include "xalloc.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +31,7 @@ bool spm_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap)
         return gguf_fail(g, err, cap, "key %s is not an array of floating-point numbers", key);
     if (v->n != (uint64_t)t->n_vocab)
         return gguf_fail(g, err, cap, "key %s has %" PRIu64 " elements for %d tokens", key, v->n, t->n_vocab);
-    struct scored *order = xmalloc((size_t)v->n * sizeof *order);
+    struct scored *order = mem_alloc((size_t)v->n * sizeof *order);
     bool ok = true;
     for (int32_t id = 0; id < t->n_vocab && ok; id++) {
         order[id] = (struct scored){gguf_float_at(v, (uint64_t)id), id};
@@ -40,7 +40,7 @@ bool spm_open(struct tokenizer *t, const struct gguf *g, char *err, size_t cap)
     }
     if (ok) {
         qsort(order, (size_t)v->n, sizeof *order, compare_scores);
-        t->rank = xmalloc((size_t)v->n * sizeof *t->rank);
+        t->rank = mem_alloc((size_t)v->n * sizeof *t->rank);
         for (size_t i = 0, rank = 0; i < v->n; i++) {
             rank = i && order[i].score < order[i - 1].score ? i : rank;
             t->rank[order[i].id] = (uint32_t)rank;
@@ -93,9 +93,9 @@ void spm_encode(const struct tokenizer *t, const char *text, size_t n, bool spac
 {
     if (n == 0)
         return;
-    char *word = xmalloc(n + 1);
+    char *word = mem_alloc(n + 1);
     size_t bytes = normalize(text, n, space_prefix, word);
-    struct piece *pieces = xmalloc(bytes * sizeof *pieces);
+    struct piece *pieces = mem_alloc(bytes * sizeof *pieces);
     size_t k = 0;
     for (size_t at = 0, len; at < bytes; at += len, k++) {
         utf8_next((const unsigned char *)word + at, bytes - at, &len);

@@ -1,6 +1,6 @@
 /* tokenizer_vocab.c - the tokens of a file as the bytes they stand for, and a hash to find them by. */
+#include "../src/base/mem.h"
 #include "tokenizer_impl.h"
-#include "xalloc.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static void build_hash(struct tokenizer *t)
 {
     uint32_t size = vocab_table_size((uint64_t)t->n_vocab);
     t->slot_mask = size - 1;
-    t->slots = xmalloc(size * sizeof *t->slots);
+    t->slots = mem_alloc(size * sizeof *t->slots);
     memset(t->slots, 0xFF, size * sizeof *t->slots);
     uint64_t ahead[VOCAB_AHEAD];
     for (int32_t first = 0; first < t->n_vocab; first += VOCAB_AHEAD) {
@@ -146,7 +146,7 @@ static bool read_types(struct tokenizer *t, const struct gguf *g, char *err, siz
 {
     static const char key[] = "tokenizer.ggml.token_type";
     const struct gguf_value *v = gguf_find(g, key);
-    t->type = xmalloc((size_t)t->n_vocab);
+    t->type = mem_alloc((size_t)t->n_vocab);
     memset(t->type, TOKEN_NORMAL, (size_t)t->n_vocab);
     if (!v)
         return true;
@@ -221,7 +221,7 @@ static bool read_tokens(struct tokenizer *t, const struct gguf *g, const struct 
 {
     size_t room = 0, used = 0;
     uint64_t cursor = 0;
-    t->offset = xmalloc(((size_t)t->n_vocab + 1) * sizeof *t->offset);
+    t->offset = mem_alloc(((size_t)t->n_vocab + 1) * sizeof *t->offset);
     t->offset[0] = 0;
     for (int32_t id = 0; id < t->n_vocab; id++) {
         struct gguf_string s = gguf_string_at(v, &cursor);
@@ -229,7 +229,7 @@ static bool read_tokens(struct tokenizer *t, const struct gguf *g, const struct 
             return gguf_fail(g, err, cap, "key tokenizer.ggml.tokens[%d] has %zu bytes, more than a token may have",
                              id, s.n);
         if (room - used < s.n)
-            t->bytes = xrealloc(t->bytes, room = room * 2 + (size_t)t->n_vocab * 8 + s.n, 1);
+            t->bytes = mem_resize(t->bytes, room = room * 2 + (size_t)t->n_vocab * 8 + s.n, 1);
         if (t->type[id] == TOKEN_CONTROL && marks_thought(s))
             t->type[id] = TOKEN_USER;
         size_t n = token_bytes(t, s, t->type[id], t->bytes + used);

@@ -1,6 +1,6 @@
 /* tokens.c - struct engine_tokens, the growable array of token ids of engine.h. */
+#include "../src/base/mem.h"
 #include "engine.h"
-#include "xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void reserve(struct engine_tokens *tokens, size_t more)
         return;
     size_t cap = tokens->cap * 2 > 64 ? tokens->cap * 2 : 64;
     tokens->cap = cap > need ? cap : need;
-    tokens->ids = xrealloc(tokens->ids, tokens->cap, sizeof *tokens->ids);
+    tokens->ids = mem_resize(tokens->ids, tokens->cap, sizeof *tokens->ids);
 }
 
 void engine_tokens_push(struct engine_tokens *tokens, int32_t id)

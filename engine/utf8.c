@@ -1,6 +1,6 @@
 /* utf8.c - see utf8.h. */
 #include "utf8.h"
-#include "xalloc.h"
+#include "../src/base/mem.h"
 
 #include <string.h>
 
@@ -75,7 +75,7 @@ char *utf8_repair(const char *s, size_t n, size_t *out_n)
     char scratch[4];
     for (size_t i = 0; i < n; i += len)
         total += utf8_encode(utf8_next(u + i, n - i, &len), scratch);
-    char *out = xmalloc(total + 1);
+    char *out = mem_alloc(total + 1);
     size_t at = 0;
     for (size_t i = 0; i < n; i += len)
         at += utf8_encode(utf8_next(u + i, n - i, &len), out + at);

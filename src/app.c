@@ -2,7 +2,9 @@
 #include "app.h"
 
 #include "app_state.h"
-#include "base.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/mem.h"
 #include "commands.h"
 #include "window.h"
 
@@ -92,7 +94,7 @@ static bool open_wake(struct app *app)
 static void sleep_until_something(struct app *app)
 {
     struct pollfd fds[] = {{.fd = ui_fd(app->ui), .events = POLLIN}, {.fd = app->wake[0], .events = POLLIN}};
-    poll(fds, 2, wait_shorter(ui_timeout(app->ui), app_save_timeout(app)));
+    poll(fds, 2, clock_shorter(ui_timeout(app->ui), app_save_timeout(app)));
     char bytes[256];
     while (fds[1].revents && read(app->wake[0], bytes, sizeof bytes) == (ssize_t)sizeof bytes)
         ;
@@ -195,13 +197,12 @@ static void end_answer(struct app *app)
 static char *rescue(const struct conversation *c)
 {
     const char *tmp = getenv("TMPDIR");
-    struct buffer path = {0};
+    struct buffer path = BUFFER_INIT;
     buffer_printf(&path, "%s/chinwag-%lld-XXXXXX", tmp && *tmp ? tmp : "/tmp", (long long)c->id);
     int fd = mkstemp(path.s);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     for (size_t i = 0; out && i < c->n; i++)
-        fprintf(out, "%s:\n%s\n\n", c->messages[i].role == STORE_USER ? "you" : "chinwag",
-                c->messages[i].text.s ? c->messages[i].text.s : "");
+        fprintf(out, "%s:\n%s\n\n", c->messages[i].role == STORE_USER ? "you" : "chinwag", c->messages[i].text.s);
     bool written = out && !ferror(out);
     if (out)
         written = fclose(out) == 0 && written;
@@ -218,7 +219,7 @@ static char *rescue(const struct conversation *c)
 /* Each conversation in memory, once. */
 static void rescue_all(struct app *app, const char *why)
 {
-    struct buffer paths = {0};
+    struct buffer paths = BUFFER_INIT;
     for (size_t i = 0; i < n_places(app); i++) {
         const struct conversation *c = place(app, i);
         char *path = c && c->n && !c->deleted && !held_before(app, c, i) ? rescue(c) : NULL;
@@ -226,7 +227,7 @@ static void rescue_all(struct app *app, const char *why)
             buffer_printf(&paths, "%s%s", paths.len ? ", " : "; what was said is in ", path);
         free(path);
     }
-    app->exit_status = command_fail(1, "the last messages could not be saved: %s%s", why, paths.s ? paths.s : "");
+    app->exit_status = command_fail(1, "the last messages could not be saved: %s%s", why, paths.s);
     buffer_free(&paths);
 }
 

@@ -1,7 +1,7 @@
 /* app_events.c - what the person wants. See app_state.h. */
 #include "app_state.h"
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "models.h"
 
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void search(struct app *app, const struct ui_event *event)
 static void name_models(struct app *app)
 {
     char *names = model_names();
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     buffer_printf(&text, "Models at hand: %s", names);
     if (*names)
         app_notice(app, app->shown, text.s);

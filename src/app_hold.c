@@ -5,7 +5,7 @@
  * here, in order, and are handled once it is there. If it does not come, messages go back into the draft.
  */
 #include "app_state.h"
-#include "base.h"
+#include "base/mem.h"
 #include "commands.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* app_settings.c - settings between the panel, the store, the worker and the status line. See app_state.h. */
 #include "app_state.h"
-#include "base.h"
-#include "buffer.h"
+#include "base/mem.h"
 #include "models.h"
 
 #include <stdio.h>

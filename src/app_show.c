@@ -1,7 +1,7 @@
 /* app_show.c - which conversation is on the screen, and what the store sends. See app_state.h. */
 #include "app_state.h"
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "excerpt.h"
 #include "resume.h"
 
@@ -134,7 +134,7 @@ void app_notice(struct app *app, const struct conversation *c, const char *text)
 void app_show_summary(struct app *app)
 {
     const struct conversation *c = app->shown;
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     if (c->summary)
         buffer_printf(&text, "In place of the first %zu messages the model sees this:\n%s", c->n_summarized,
                       c->summary);
@@ -319,7 +319,7 @@ static void store_notice(struct app *app, const char *text)
 
 static void failing(struct app *app, const struct store_event *event)
 {
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     buffer_printf(&text, "Not saved: %s. It is tried again every second; leave only if that cannot be mended.",
                   event->text);
     ui_set_warning(app->ui, text.s);

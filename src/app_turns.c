@@ -1,6 +1,7 @@
 /* app_turns.c - questions go to the worker one after the other, answers grow and are saved. See app_state.h. */
 #include "app_state.h"
-#include "base.h"
+#include "base/clock.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -214,7 +215,7 @@ int app_save_timeout(const struct app *app)
 {
     if (!app->answering || !app->answer_unsaved)
         return -1;
-    return wait_until_ms(app->answer_saved_ms + CONVERSATION_SAVE_MS);
+    return clock_timeout(app->answer_saved_ms + CONVERSATION_SAVE_MS);
 }
 
 void app_save_answer(struct app *app)

@@ -1,7 +1,7 @@
 /* app_worker.c - what the worker sends: the model, pieces of answers, summaries. See app_state.h. */
 #include "app_state.h"
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void load_failed(struct app *app, const struct worker_event *event)
         app->activity = UI_IDLE;
     app->status_changed = true;
     ui_flash(app->ui, event->text);
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     buffer_printf(&text, "%s\n%s", event->text,
                   app->model_was_loaded ? "The model stays as it was." : "/model FILE loads another one.");
     app_notice(app, app->shown, text.s);

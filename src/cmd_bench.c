@@ -7,6 +7,7 @@
  * --fast-head adds what that leaves out: an answer sampled by the model's own settings, once with and once without
  * engine_session_set_fast_head, in turns of a few tokens, so that both meet the same machine.
  */
+#include "base/clock.h"
 #include "commands.h"
 
 #include <getopt.h>
@@ -34,17 +35,10 @@ struct result {
 #define TURN 8          /* tokens sampled before the other head has its turn */
 #define MAX_QUESTION 64 /* tokens of the question answered by sampling */
 
-static double now_ms(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* When the process started: what it has computed so far (exec, dynamic linking) lies before now. */
 static double process_start_ms(void)
 {
-    return now_ms(CLOCK_MONOTONIC) - now_ms(CLOCK_PROCESS_CPUTIME_ID);
+    return clock_ms() - 1e3 * (double)clock() / CLOCKS_PER_SEC;
 }
 
 /* n ids any vocabulary has, the same in every run (a linear congruential generator, Numerical Recipes' constants). */
@@ -65,11 +59,11 @@ static double measure(engine_session *s, const int32_t *ids, int depth, int n, i
     engine_session_truncate(s, 0);
     if (depth > 0 && engine_session_eval(s, ids, (size_t)depth, NULL, err, cap) != ENGINE_OK)
         return -1;
-    double start = now_ms(CLOCK_MONOTONIC);
+    double start = clock_ms();
     for (int i = 0; i < n; i += step)
         if (engine_session_eval(s, ids + i, (size_t)step, NULL, err, cap) != ENGINE_OK)
             return -1;
-    return n * 1e3 / (now_ms(CLOCK_MONOTONIC) - start);
+    return n * 1e3 / (clock_ms() - start);
 }
 
 /* The context: depth of ids, then a question in the model's own template. False and err. */
@@ -107,12 +101,12 @@ static bool measure_fast_head(engine_session *s, const engine_model *model, cons
         engine_session_set_fast_head(s, turn % 2);
         for (int i = 0; i < TURN && !ended; i++) {
             int32_t id;
-            double start = now_ms(CLOCK_MONOTONIC);
+            double start = clock_ms();
             enum engine_status status = engine_session_next(s, &how, &id, err, cap);
             if (status == ENGINE_CANCELLED || status == ENGINE_ERROR)
                 return false;
             ended = status != ENGINE_OK;
-            ms[turn % 2] += i > 0 && !ended ? now_ms(CLOCK_MONOTONIC) - start : 0;
+            ms[turn % 2] += i > 0 && !ended ? clock_ms() - start : 0;
             n[turn % 2] += i > 0 && !ended;
         }
         struct engine_stats after = engine_session_stats(s);
@@ -135,7 +129,7 @@ static bool run(engine_session *s, const engine_model *model, const struct bench
     enum engine_status status = engine_session_next(s, &greedy, &id, err, cap);
     if (status != ENGINE_OK && status != ENGINE_END)
         return false;
-    r->ttft_ms = now_ms(CLOCK_MONOTONIC) - start_ms;
+    r->ttft_ms = clock_ms() - start_ms;
 
     if (b->n_prompt > 0) {
         if (measure(s, ids, 0, b->n_prompt, b->n_prompt, err, cap) < 0)

@@ -2,7 +2,7 @@
 #include "cmd_list.h"
 
 #include "../data/store.h"
-#include "base.h"
+#include "base/mem.h"
 #include "commands.h"
 #include "conversation.h"
 #include "resume.h"

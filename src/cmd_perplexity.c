@@ -5,7 +5,7 @@
  * half are scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not
  * used.
  */
-#include "buffer.h"
+#include "base/buffer.h"
 #include "commands.h"
 
 #include <errno.h>
@@ -23,9 +23,9 @@
 static bool read_file(const char *path, struct buffer *text)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool whole = fd >= 0 && buffer_read(text, fd, TEXT_MAX);
+    bool whole = fd >= 0 && buffer_read(text, fd, BUFFER_TEXT_MAX);
     if (!whole && fd >= 0 && errno == EFBIG)
-        command_fail(1, "%s is longer than %u MB", path, TEXT_MAX >> 20);
+        command_fail(1, "%s is longer than %u MB", path, BUFFER_TEXT_MAX >> 20);
     else if (!whole)
         command_fail(1, "%s: %s", path, strerror(errno));
     if (fd >= 0)
@@ -112,14 +112,14 @@ int cmd_perplexity(int argc, char **argv)
     if (!path || !file || optind < argc)
         return command_usage(argv[0]);
 
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     engine_model *model = read_file(file, &text)
                               ? command_open_model(&(struct engine_model_options){.path = path, .threads = threads})
                               : NULL;
     int status = 1;
     if (model) {
         struct engine_tokens tokens = {0};
-        engine_tokenize(model, text.s ? text.s : "", text.len, false, &tokens);
+        engine_tokenize(model, text.s, text.len, false, &tokens);
         status = score(model, &tokens, n_ctx, threads);
         engine_tokens_free(&tokens);
     }

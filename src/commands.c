@@ -1,7 +1,7 @@
 /* commands.c - see commands.h. */
 #include "commands.h"
 
-#include "buffer.h"
+#include "base/buffer.h"
 #include "models.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ int command_usage(const char *name)
 
 void command_say(const char *text)
 {
-    struct buffer line = {0};
+    struct buffer line = BUFFER_INIT;
     buffer_puts(&line, "chinwag: ");
     for (const uint8_t *s = (const uint8_t *)text, *end = s + strlen(text); s < end;) {
         ucs4_t c;

@@ -1,8 +1,7 @@
 /* config.c - see config.h. */
 #include "config.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
 #include "paths.h"
 
 #include <errno.h>
@@ -100,7 +99,7 @@ static bool take_pair(struct reading *r, char *line)
     case SETTING_TEXT:
         r->text_id = id;
         r->text_line = r->line;
-        buffer_cut(&r->text, 0);
+        buffer_truncate(&r->text, 0);
         buffer_puts(&r->text, value);
         return true;
     case SETTING_NUMBER:
@@ -153,7 +152,7 @@ static bool read_file(const char *path, struct buffer *bytes)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR;
-    bool ok = buffer_read(bytes, fd, TEXT_MAX);
+    bool ok = buffer_read(bytes, fd, BUFFER_TEXT_MAX);
     int why = errno;
     close(fd);
     errno = why;
@@ -162,8 +161,8 @@ static bool read_file(const char *path, struct buffer *bytes)
 
 bool config_read(const char *path, struct settings *settings, char *err, size_t cap)
 {
-    struct reading r = {.settings = settings, .text_id = -1};
-    struct buffer bytes = {0};
+    struct reading r = {.settings = settings, .text_id = -1, .text = BUFFER_INIT};
+    struct buffer bytes = BUFFER_INIT;
     bool ok = read_file(path, &bytes);
     if (!ok)
         snprintf(err, cap, "%s: %s", path, errno == EISDIR ? "this is a directory, not a file" : strerror(errno));

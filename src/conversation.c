@@ -1,11 +1,11 @@
 /* conversation.c - see conversation.h. */
 #include "conversation.h"
 
-#include "base.h"
+#include "base/clock.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unictype.h>
 #include <unigbrk.h>
 #include <unistr.h>
@@ -22,8 +22,10 @@ static struct conversation_message *add(struct conversation *c)
         c->messages = mem_resize(c->messages, c->cap, sizeof *c->messages);
     }
     struct conversation_message *m = &c->messages[c->n];
-    *m = (struct conversation_message){
-        .id = store_new_id(), .parent = c->n ? c->messages[c->n - 1].id : 0, .created_ms = conversation_now_ms()};
+    *m = (struct conversation_message){.id = store_new_id(),
+                                       .text = BUFFER_INIT,
+                                       .parent = c->n ? c->messages[c->n - 1].id : 0,
+                                       .created_ms = clock_wall_ms()};
     c->n++;
     return m;
 }
@@ -60,20 +62,13 @@ static const char *const footnotes[] = {
 
 /* ---- life ---- */
 
-int64_t conversation_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 struct conversation *conversation_new(const char *system)
 {
     struct conversation *c = mem_new(1, sizeof *c);
     c->id = store_new_id();
     c->title = mem_string("New conversation");
     c->system = mem_string(system);
-    c->created_ms = conversation_now_ms();
+    c->created_ms = clock_wall_ms();
     return c;
 }
 
@@ -164,7 +159,7 @@ static void first_line(const char *text, struct buffer *line)
 
 char *conversation_title_of(const char *text)
 {
-    struct buffer line = {0};
+    struct buffer line = BUFFER_INIT;
     first_line(text, &line);
     if (!line.len)
         return mem_string("New conversation");
@@ -181,7 +176,7 @@ char *conversation_title_of(const char *text)
     }
     if (space && u8_width(s, (size_t)(space - s), "UTF-8") >= TITLE_COLUMNS / 2)
         fits = space;
-    buffer_cut(&line, (size_t)(fits - s));
+    buffer_truncate(&line, (size_t)(fits - s));
     buffer_puts(&line, "…");
     return buffer_take(&line);
 }
@@ -223,7 +218,7 @@ struct conversation_message *conversation_find(struct conversation *c, store_id 
 
 struct conversation_parts conversation_parts(const struct conversation_message *m)
 {
-    const char *text = m->text.s ? m->text.s : "";
+    const char *text = m->text.s;
     const struct engine_thought *t = &m->thought; /* of a person's message zeros: all of it is the answer */
     return (struct conversation_parts){text + t->start, text + t->answer, t->end - t->start, m->text.len - t->answer};
 }
@@ -234,7 +229,7 @@ static struct conversation_parts grow(struct conversation_message *m, const char
     struct conversation_parts before = conversation_parts(m);
     buffer_add(&m->text, more, len);
     engine_thought_read(&m->thought, m->text.s, m->text.len, whole);
-    int64_t now = conversation_now_ms();
+    int64_t now = clock_wall_ms();
     if (m->thought.state >= ENGINE_THOUGHT_OPEN && !m->thought_began_ms)
         m->thought_began_ms = now;
     if (m->thought_began_ms && !m->thought_ended_ms && (m->thought.state == ENGINE_THOUGHT_CLOSED || whole))
@@ -320,6 +315,8 @@ static void begin_job(struct conversation_job *job, const struct conversation *c
                                      .texts = mem_new(c->n + 1, sizeof *job->texts),
                                      .system = mem_string(c->system),
                                      .summary = mem_string(c->summary)};
+    for (size_t i = 0; i <= c->n; i++)
+        buffer_init(&job->texts[i]);
     for (size_t i = c->n_summarized; i < end; i++) {
         const struct conversation_message *m = &c->messages[i];
         enum engine_role role = m->role == STORE_USER ? ENGINE_USER : ENGINE_ASSISTANT;
@@ -333,7 +330,7 @@ static void end_job(struct conversation_job *job, const struct conversation *c, 
 {
     size_t n = job->job.n_messages;
     for (size_t i = 0; i < n; i++)
-        job->messages[i].text = job->texts[i].s ? job->texts[i].s : "";
+        job->messages[i].text = job->texts[i].s;
     job->job = (struct worker_job){.conversation = c->id,
                                    .answer = answer,
                                    .system = job->system,
@@ -417,5 +414,5 @@ void conversation_save_summary(const struct conversation *c, struct store *store
                                                      .last = summary->last,
                                                      .text = summary->text,
                                                      .method = (char *)summary->method, /* copied, not changed */
-                                                     .created_ms = conversation_now_ms()});
+                                                     .created_ms = clock_wall_ms()});
 }

@@ -8,7 +8,7 @@
 #define CONVERSATION_H
 
 #include "../data/store.h"
-#include "buffer.h"
+#include "base/buffer.h"
 #include "outbox.h"
 #include "worker.h"
 
@@ -48,8 +48,6 @@ struct conversation {
     struct outbox
         outbox; /* messages sent while an answer is owed: not on the path, nor in the store, until it ended */
 };
-
-int64_t conversation_now_ms(void); /* since 1970 */
 
 /* A new one; system is copied and may be NULL. */
 struct conversation *conversation_new(const char *system);

@@ -2,7 +2,7 @@
 #include "excerpt.h"
 
 #include "../engine/engine.h"
-#include "buffer.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -68,7 +68,7 @@ char *excerpt_of_answer(const char *excerpt)
     }
     struct span before = without_blanks((struct span){text.s + t.start, t.end - t.start});
     struct span after = without_blanks((struct span){text.s + t.answer, text.n - t.answer});
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     buffer_puts(&out, cut_before ? ellipsis : "");
     buffer_add(&out, before.s, before.n);
     buffer_puts(&out, before.n && after.n ? " " : "");

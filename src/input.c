@@ -1,7 +1,6 @@
 /* input.c - see input.h. */
 #include "input.h"
 
-#include "base.h"
 #include "commands.h"
 
 #include <errno.h>
@@ -102,8 +101,8 @@ bool input_read(struct buffer *input, char *err, size_t cap)
         }
         if (n > 0)
             buffer_add(input, chunk, (size_t)n);
-        if (input->len > TEXT_MAX) {
-            snprintf(err, cap, "standard input is longer than %u MB", TEXT_MAX >> 20);
+        if (input->len > BUFFER_TEXT_MAX) {
+            snprintf(err, cap, "standard input is longer than %u MB", BUFFER_TEXT_MAX >> 20);
             return false;
         }
     }
@@ -114,7 +113,7 @@ char *input_question(const char *text, const char *piped)
     size_t n = strlen(piped);
     while (n && (piped[n - 1] == '\n' || piped[n - 1] == '\r'))
         n--;
-    struct buffer question = {0};
+    struct buffer question = BUFFER_INIT;
     buffer_puts(&question, text);
     if (*text && n)
         buffer_puts(&question, "\n\n");

@@ -7,7 +7,7 @@
 #ifndef INPUT_H
 #define INPUT_H
 
-#include "buffer.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 bool input_clean(struct buffer *text, const char *bytes, size_t n, const char *source, char *note, size_t note_cap,
                  char *err, size_t cap);
 
-/* Reads standard input to its end, TEXT_MAX bytes at most; nothing where it is a terminal. When nothing has come for
+/* Reads standard input to its end, BUFFER_TEXT_MAX bytes at most; nothing where it is a terminal. When nothing has come for
  * a second, one line on stderr says what the program waits for. Returns false and fills err on failure. */
 bool input_read(struct buffer *input, char *err, size_t cap);
 

@@ -1,8 +1,8 @@
 /* models.c - see models.h. */
 #include "models.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "paths.h"
 
 #include <dirent.h>
@@ -99,7 +99,7 @@ char *model_resolve(const char *text)
         return path;
     static const char *const endings[] = {"", ".gguf"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        struct buffer name = {0};
+        struct buffer name = BUFFER_INIT;
         buffer_printf(&name, "models/%s%s", path, endings[i]);
         char *in_directory = path_data(name.s);
         buffer_free(&name);
@@ -129,7 +129,7 @@ char *model_choose(const struct settings *settings, char *err, size_t cap)
     char *dir = path_data("models/");
     char *best = NULL;
     if (n) {
-        struct buffer path = {0};
+        struct buffer path = BUFFER_INIT;
         buffer_printf(&path, "%s%s", dir, names[0]->d_name);
         best = buffer_take(&path);
     } else {
@@ -148,7 +148,7 @@ char *model_names(void)
 {
     struct dirent **names;
     size_t n = scan(&names);
-    struct buffer list = {0};
+    struct buffer list = BUFFER_INIT;
     for (size_t i = 0; i < n; i++)
         buffer_printf(&list, "%s%s", i ? ", " : "", names[i]->d_name);
     scan_free(names, n);
@@ -157,7 +157,7 @@ char *model_names(void)
 
 static void add_name(char ***names, size_t *n, const char *name, const char *end)
 {
-    struct buffer whole = {0};
+    struct buffer whole = BUFFER_INIT;
     buffer_printf(&whole, "%s%s", name, end);
     *names = mem_resize(*names, *n + 1, sizeof **names);
     (*names)[(*n)++] = buffer_take(&whole);
@@ -168,13 +168,13 @@ static size_t paths_like(const char *typed, char ***out)
     size_t n = 0;
     char *path = path_expand(typed);
     const char *last = strrchr(path, '/') + 1;
-    struct buffer dir = {0};
+    struct buffer dir = BUFFER_INIT;
     buffer_add(&dir, path, (size_t)(last - path));
     struct dirent **found;
     int count = scandir(dir.s, &found, NULL, alphasort);
     for (int i = 0; i < count; i++) {
         const char *name = found[i]->d_name, *end = strrchr(name, '.');
-        struct buffer whole = {0};
+        struct buffer whole = BUFFER_INIT;
         buffer_printf(&whole, "%s%s", dir.s, name);
         struct stat st;
         bool begins = strncmp(name, last, strlen(last)) == 0 && (*name != '.' || *last == '.');

@@ -2,8 +2,9 @@
 #include "oneshot.h"
 
 #include "../data/store.h"
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/mem.h"
 #include "commands.h"
 #include "conversation.h"
 #include "input.h"
@@ -119,7 +120,7 @@ static void fail(struct oneshot *o, const char *text)
 /* A text as it may go to a file, or a terminal. */
 static struct buffer made_fit(const char *text, size_t len, bool terminal)
 {
-    struct buffer shown = {0};
+    struct buffer shown = BUFFER_INIT;
     if (terminal)
         drop_controls(text, len, &shown);
     else
@@ -155,7 +156,7 @@ static void print_thought(struct oneshot *o, const char *text, size_t len)
         return;
     if (o->options->thoughts) {
         struct buffer shown = made_fit(text, len, watched);
-        fwrite(shown.s ? shown.s : "", 1, shown.len, stderr);
+        fwrite(shown.s, 1, shown.len, stderr);
         buffer_free(&shown);
     } else if (!o->thinking && watched && o->terminal) {
         command_say("thinking (--thoughts shows it)");
@@ -188,7 +189,7 @@ static void save(struct oneshot *o, const struct conversation_message *answer)
 
 static int save_timeout(const struct oneshot *o)
 {
-    return o->unsaved ? wait_until_ms(o->saved_ms + CONVERSATION_SAVE_MS) : -1;
+    return o->unsaved ? clock_timeout(o->saved_ms + CONVERSATION_SAVE_MS) : -1;
 }
 
 static void save_growth(struct oneshot *o)
@@ -290,7 +291,7 @@ static void answer_it(struct oneshot *o)
 {
     double give_up = 0; /* after Ctrl-C */
     while (!o->done) {
-        wait_for_something(o, wait_shorter(give_up > 0 ? STOP_MS / 10 : -1, save_timeout(o)));
+        wait_for_something(o, clock_shorter(give_up > 0 ? STOP_MS / 10 : -1, save_timeout(o)));
         if (o->interrupted && give_up == 0) {
             give_up = clock_ms() + STOP_MS;
             worker_stop(o->worker);
@@ -399,12 +400,12 @@ static bool clean(struct buffer *text, const char *bytes, size_t n, const char *
 /* The question, malloc'd; NULL where there is none: err is "" or says what is wrong. */
 static char *read_question(const struct options *options, char *err, size_t cap)
 {
-    struct buffer input = {0}, piped = {0}, text = {0};
+    struct buffer input = BUFFER_INIT, piped = BUFFER_INIT, text = BUFFER_INIT;
     char *question = NULL;
     err[0] = '\0';
     if (clean(&text, options->prompt, strlen(options->prompt), "the text of -p", err, cap) &&
         (options->no_stdin || input_read(&input, err, cap)) &&
-        clean(&piped, input.s ? input.s : "", input.len, "standard input", err, cap))
+        clean(&piped, input.s, input.len, "standard input", err, cap))
         question = input_question(text.s, piped.s);
     buffer_free(&input);
     buffer_free(&piped);

@@ -1,8 +1,6 @@
 /* options.c - see options.h. */
 #include "options.h"
 
-#include "base.h"
-
 #include <getopt.h>
 #include <string.h>
 #include <unistr.h>

@@ -1,7 +1,7 @@
 /* outbox.c - see outbox.h. */
 #include "outbox.h"
 
-#include "base.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* paths.c - see paths.h. */
 #include "paths.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 
 #include <pwd.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char *home(void)
 
 static char *path_in(const char *variable, const char *below_home, const char *rest)
 {
-    struct buffer path = {0};
+    struct buffer path = BUFFER_INIT;
     const char *base = getenv(variable);
     if (base && base[0] == '/')
         buffer_puts(&path, base);
@@ -44,7 +44,7 @@ char *path_expand(const char *path)
 {
     if (strncmp(path, "~/", 2) != 0)
         return mem_string(path);
-    struct buffer expanded = {0};
+    struct buffer expanded = BUFFER_INIT;
     buffer_printf(&expanded, "%s%s", home(), path + 1);
     return buffer_take(&expanded);
 }

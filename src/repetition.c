@@ -4,7 +4,7 @@
  * for a reason. */
 #include "repetition.h"
 
-#include "base.h"
+#include "base/mem.h"
 #include "summary_text.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* resume.c - see resume.h. */
 #include "resume.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "conversation.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ void resume_numbers(const struct store_conversation *list, size_t n, char (*numb
 /* What is compared of a text: its first line, white space squeezed, case folded, NFC. malloc'd. */
 static char *fold(const char *text)
 {
-    struct buffer line = {0};
+    struct buffer line = BUFFER_INIT;
     size_t size = 0;
     for (const char *word = text; *(word += strspn(word, " \t\r\n"));) {
         size_t n = strcspn(word, " \t\r\n");
@@ -118,7 +118,7 @@ static void name_candidates(const struct wanted *w, enum match how, const struct
                             size_t found, char *err, size_t cap)
 {
     char(*numbers)[RESUME_NUMBER_MAX] = mem_new(n, sizeof *numbers);
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     size_t named = 0;
     resume_numbers(list, n, numbers);
     buffer_printf(&text, "'%.60s' could be %zu conversations: ", w->text, found);

@@ -1,8 +1,8 @@
 /* settings.c - see settings.h. */
 #include "settings.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "paths.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static void write_number(struct buffer *out, double number, int decimals)
 
 static bool refuse(const struct setting_spec *row, const char *text, char *err, size_t cap)
 {
-    struct buffer want = {0};
+    struct buffer want = BUFFER_INIT;
     if (row->kind == SETTING_NUMBER) {
         buffer_puts(&want, row->decimals ? "a number from " : "a whole number from ");
         write_number(&want, row->min, row->decimals);
@@ -228,7 +228,7 @@ const char *settings_text(const struct settings *s, enum setting_id id)
 char *settings_format(const struct settings *s, enum setting_id id)
 {
     const struct setting_spec *row = &settings_table[id];
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     double number = settings_number(s, id);
     const char *own = settings_text(s, id);
     switch (row->kind) {

@@ -2,8 +2,8 @@
  * has what takes its place. */
 #include "summary.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "summary_text.h"
 
 #include <stdio.h>
@@ -315,7 +315,7 @@ bool summary_loops(const char *text, size_t len)
 char *summary_wrap(const char *summary)
 {
     struct span text = span_trim(span_of(summary));
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     buffer_puts(&out,
                 span_is_chinese(text) ? "（此前对话的要点：\n" : "(What was said earlier in this conversation:\n");
     buffer_add(&out, text.s, text.len);

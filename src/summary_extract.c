@@ -5,8 +5,8 @@
  * it. Lines without a speaker are a model's prose. */
 #include "summary.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "summary_text.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static const char *const quotes[][2] = {{"\"", "\""}, {"“", "”"}, {"「", "�
 /* One line of valid UTF-8: white space and control characters become single spaces, ’ becomes '. */
 static char *clean(struct span text)
 {
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     bool gap = false;
     while (text.len) {
         ucs4_t c;
@@ -392,7 +392,7 @@ static bool says(const char *summary, const struct item *item)
 char *summary_extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes)
 {
     struct items items = gather(earlier, turns, n);
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     choose(&items, WORTH, true, max_bytes);
     write_chosen(&items, &out);
     items_free(&items);
@@ -406,7 +406,7 @@ char *summary_keep_facts(const char *summary, const char *earlier, const struct 
     for (size_t i = 0; i < items.n; i++)
         if (items.list[i].speaker == ANSWERER || says(summary, &items.list[i]))
             items.list[i].score = 0;
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     struct span rest = span_trim(span_of(summary)), sentence;
     size_t most = max_bytes / 4 * 3;
     size_t room = rest.len < max_bytes - most ? max_bytes - rest.len - 1 : most;

@@ -1,7 +1,6 @@
 /* summary_text.c - see summary_text.h. */
 #include "summary_text.h"
-
-#include "base.h"
+#include "base/hash.h"
 
 #include <string.h>
 #include <unicase.h>
@@ -235,13 +234,13 @@ struct words words_of(struct span text)
 
 static uint64_t hash_start(enum word_kind kind)
 {
-    return hash_bytes(HASH_START, &(unsigned char){(unsigned char)kind}, 1);
+    return hash_fnv1a(HASH_START, &(unsigned char){(unsigned char)kind}, 1);
 }
 
 static uint64_t hash_character(uint64_t hash, ucs4_t c)
 {
     const unsigned char bytes[] = {c & 0xff, (c >> 8) & 0xff, (c >> 16) & 0xff};
-    return hash_bytes(hash, bytes, sizeof bytes);
+    return hash_fnv1a(hash, bytes, sizeof bytes);
 }
 
 /* "1,500" but not "3,5" or "1,5000": a comma inside a number stands before exactly three digits. */
@@ -263,7 +262,7 @@ static uint64_t number_value_hash(const char *digits, size_t n, bool fraction)
         n--;
     while (start + 1 < n && digits[start] == '0' && digits[start + 1] != '.')
         start++;
-    return hash_bytes(hash_start(WORD_NUMBER), digits + start, n - start);
+    return hash_fnv1a(hash_start(WORD_NUMBER), digits + start, n - start);
 }
 
 /* Reads the number at the front of text; of one with more than 40 digits only so many count. */

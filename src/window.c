@@ -1,8 +1,8 @@
 /* window.c - see window.h. */
 #include "window.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 
 #include <string.h>
 
@@ -84,7 +84,7 @@ char *window_cut_middle(const char *text, size_t len, size_t max_bytes)
 
     size_t half = (max_bytes - n_mark) / 2;
     size_t head = head_end(text, half), tail = tail_start(text, len, half);
-    struct buffer out = {0};
+    struct buffer out = BUFFER_INIT;
     buffer_add(&out, text, head);
     buffer_add(&out, mark, n_mark);
     buffer_add(&out, text + tail, len - tail);

@@ -1,16 +1,16 @@
 /* worker.c - the worker's thread, its two queues, and loading a model. See worker.h. */
 #include "worker.h"
 
-#include "base.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
 #include "model_notes.h"
 #include "worker_state.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PROGRESS_MS 50.0
 
@@ -366,37 +366,6 @@ static void *run(void *arg)
 
 /* ---- public ---- */
 
-/* Waits by the monotonic clock where a condition variable can. */
-static clockid_t condition_clock(pthread_cond_t *cond)
-{
-#ifdef __APPLE__
-    pthread_cond_init(cond, NULL);
-    return CLOCK_REALTIME;
-#else
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return CLOCK_MONOTONIC;
-#endif
-}
-
-/* The thread, and the engine's that it starts, inherit the mask: none handles a signal. Faults stay deliverable:
- * whoever drew on the terminal has a handler that gives it back before the end. 0 or an error number. */
-static int start_thread(struct worker *w)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    sigset_t all, before;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&w->thread, NULL, run, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 /* Once there is no thread. */
 static void release(struct worker *w)
 {
@@ -427,10 +396,10 @@ struct worker *worker_open(const struct worker_options *options, void (*notify)(
     atomic_init(&w->threads, options->threads);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->commanded, NULL);
-    w->clock = condition_clock(&w->happened);
+    cond_init(&w->happened);
     give(w, COMMAND_LOAD, NULL, options->model_path);
 
-    int error = start_thread(w);
+    int error = thread_start(&w->thread, run, w);
     if (!error)
         return w;
     snprintf(err, cap, "no thread can be started: %s", strerror(error));
@@ -527,22 +496,16 @@ struct worker_event *worker_take(struct worker *w)
 
 struct worker_event *worker_wait(struct worker *w, int timeout_ms)
 {
-    struct timespec until;
-    bool for_ever = timeout_ms < 0;
-    timeout_ms = for_ever ? 0 : timeout_ms;
-    clock_gettime(w->clock, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += timeout_ms % 1000 * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    double deadline = clock_ms() + timeout_ms;
     pthread_mutex_lock(&w->lock);
     struct worker_event *e;
-    int error = 0;
-    while (!(e = take_locked(w)) && error != ETIMEDOUT)
-        error = for_ever ? pthread_cond_wait(&w->happened, &w->lock)
-                         : pthread_cond_timedwait(&w->happened, &w->lock, &until);
+    bool more_time = true;
+    while (!(e = take_locked(w)) && more_time) {
+        if (timeout_ms < 0)
+            pthread_cond_wait(&w->happened, &w->lock);
+        else
+            more_time = cond_wait_until(&w->happened, &w->lock, deadline);
+    }
     pthread_mutex_unlock(&w->lock);
     return e;
 }

@@ -1,8 +1,9 @@
 /* worker_answer.c - a job to generate: its prompt is evaluated, tokens are sampled, pieces go out. See worker.h. */
 #include "worker.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/mem.h"
 #include "repetition.h"
 #include "worker_state.h"
 
@@ -52,7 +53,7 @@ static void on_progress(void *ctx, size_t done, size_t total)
 /* Sends out what has become certain of the answer's text; `whole`: no more will be sampled. */
 static void show_text(struct answer *a, bool whole)
 {
-    struct engine_answer_span span = engine_answer_span(a->w->model, a->raw.s ? a->raw.s : "", a->raw.len, whole);
+    struct engine_answer_span span = engine_answer_span(a->w->model, a->raw.s, a->raw.len, whole);
     a->turned = span.ended;
     if (span.start + a->text.len >= span.end)
         return;
@@ -163,10 +164,10 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
 static void remember(struct answer *a)
 {
     struct engine_thought thought = {0};
-    engine_thought_read(&thought, a->text.s ? a->text.s : "", a->text.len, true);
+    engine_thought_read(&thought, a->text.s, a->text.len, true);
     if (!a->n_whole || a->turned || thought.state != ENGINE_THOUGHT_NONE)
         return;
-    struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s ? a->text.s : "", a->text.len);
+    struct remembered *r = recall_message(a->w->recall, a->job->answer, a->text.s, a->text.len);
     recall_set_ids(r, a->ids.ids, a->n_whole);
 }
 
@@ -184,12 +185,12 @@ void worker_answer_ended(struct worker *w, const struct job *job, enum worker_en
 void worker_answer(struct worker *w, struct job *job)
 {
     char err[512] = "";
-    struct answer a = {.w = w, .job = job};
+    struct answer a = {.w = w, .job = job, .raw = BUFFER_INIT, .text = BUFFER_INIT};
     recall_trim(w->recall);
     enum worker_end end = evaluate_and_write(&a, err, sizeof err);
     show_text(&a, true);
     remember(&a);
-    worker_answer_ended(w, job, end, end == WORKER_END_FAILED ? err : a.text.s ? a.text.s : "");
+    worker_answer_ended(w, job, end, end == WORKER_END_FAILED ? err : a.text.s);
     engine_tokens_free(&a.ids);
     buffer_free(&a.raw);
     buffer_free(&a.text);

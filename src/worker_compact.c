@@ -5,8 +5,8 @@
  * leaves room. Its text is checked, and where it fails, or there is no room to ask, an extract takes its place. */
 #include "worker.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "summary.h"
 #include "summary_text.h"
 #include "worker_state.h"
@@ -49,18 +49,18 @@ static bool read_summary(struct worker *w, int max, struct buffer *out)
             return false;
         size_t n = engine_stream_push(&stream, w->model, id, piece, sizeof piece);
         buffer_add(out, piece, strnlen(piece, n));
-        if (engine_answer_span(w->model, out->s ? out->s : "", out->len, false).ended)
+        if (engine_answer_span(w->model, out->s, out->len, false).ended)
             return true;
         if (i % LOOK_EVERY == LOOK_EVERY - 1 && out->len && summary_loops(out->s, out->len))
             return true;
     }
-    struct span rest = {out->s ? out->s : "", out->len}, sentence; /* cut off: without the sentence it was at */
+    struct span rest = {out->s, out->len}, sentence; /* cut off: without the sentence it was at */
     size_t whole = 0;
     while (next_sentence(&rest, &sentence))
         if (rest.len)
             whole = out->len - rest.len;
     if (whole)
-        buffer_cut(out, whole);
+        buffer_truncate(out, whole);
     return true;
 }
 
@@ -76,8 +76,8 @@ static bool render_request(struct worker *w, const struct job *job, size_t n, co
 
 static void keep_range(struct buffer *text, size_t start, size_t end)
 {
-    char *kept = mem_copy(text->s ? text->s + start : "", end - start);
-    buffer_cut(text, 0);
+    char *kept = mem_copy(text->s + start, end - start);
+    buffer_truncate(text, 0);
     buffer_puts(text, kept);
     free(kept);
 }
@@ -85,10 +85,10 @@ static void keep_range(struct buffer *text, size_t start, size_t end)
 /* Drops a <think> block that the model wrote despite the switch, and what follows the end of its turn. */
 static void keep_answer(const struct worker *w, struct buffer *text)
 {
-    struct engine_answer_span span = engine_answer_span(w->model, text->s ? text->s : "", text->len, true);
+    struct engine_answer_span span = engine_answer_span(w->model, text->s, text->len, true);
     struct engine_thought t = {0};
     keep_range(text, span.start, span.end);
-    engine_thought_read(&t, text->s ? text->s : "", text->len, true);
+    engine_thought_read(&t, text->s, text->len, true);
     if (t.answer)
         keep_range(text, t.answer, text->len);
 }
@@ -100,7 +100,7 @@ static char *ask_model(struct worker *w, const struct job *job, size_t cover, bo
     struct summary_turn *turns = turns_of(job, worker_job_tail(job));
     const char *request = summary_request(turns, seen);
     struct engine_tokens prompt = {0};
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     char err[256], *summary = NULL;
     bool room = render_request(w, job, seen, request, &prompt);
     if (!room && seen > cover) {

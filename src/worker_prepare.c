@@ -7,7 +7,8 @@
  */
 #include "worker.h"
 
-#include "base.h"
+#include "base/clock.h"
+#include "base/mem.h"
 #include "worker_state.h"
 
 #include <string.h>

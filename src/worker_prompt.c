@@ -5,8 +5,8 @@
  * the new message depends on it, so between two compactions each prompt extends the one before. */
 #include "worker.h"
 
-#include "base.h"
-#include "buffer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "summary.h"
 #include "window.h"
 #include "worker_state.h"
@@ -122,7 +122,7 @@ struct rendering {
 /* Puts the summary in front of a message's text, or makes a message of it. */
 static void add_summary(struct rendering *r, const struct job *job, const char *text, size_t len)
 {
-    struct buffer b = {0};
+    struct buffer b = BUFFER_INIT;
     char *wrapped = summary_wrap(job->summary);
     buffer_puts(&b, wrapped);
     free(wrapped);

@@ -1,7 +1,8 @@
 /* worker_recall.c - see worker_recall.h. */
 #include "worker_recall.h"
 
-#include "base.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "summary_text.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void forget(struct remembered *r)
 static uint64_t hash_of(const char *text, size_t len)
 {
     struct span trimmed = span_trim((struct span){text, len});
-    return hash_bytes(HASH_START, trimmed.s, trimmed.len);
+    return hash_fnv1a(HASH_START, trimmed.s, trimmed.len);
 }
 
 static size_t position(const struct recall *m, int64_t id)

@@ -61,7 +61,6 @@ struct worker {
 
     pthread_mutex_t lock; /* guards all down to `sampling_given` */
     pthread_cond_t commanded, happened;
-    clockid_t clock; /* the one `happened` waits by; never changes */
     struct command *commands, *last_command;
     struct command *guess; /* to prepare, when there is nothing else to do; or NULL */
     struct queued_event *events, *last_event;

@@ -1,6 +1,7 @@
 /* actions.c - see actions.h */
 #include "actions.h"
 
+#include "../src/base/buffer.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -317,9 +318,9 @@ char *action_escape(const char *text)
     enum action action;
     const char *argument, *message;
     bool verbatim = action_parse(text, &action, &argument, &message) == TYPED_MESSAGE && !strcmp(message, text);
-    struct buf b = {0};
-    buf_str(&b, verbatim ? "" : "/");
-    buf_str(&b, text);
+    struct buffer b = BUFFER_INIT;
+    buffer_puts(&b, verbatim ? "" : "/");
+    buffer_puts(&b, text);
     return b.s;
 }
 

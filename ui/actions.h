@@ -8,7 +8,6 @@
 
 #include "keycodes.h"
 #include "lines.h"
-#include "mem.h"
 
 #include <stdbool.h>
 #include <stddef.h>

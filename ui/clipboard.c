@@ -27,7 +27,7 @@ enum clipboard_way clipboard_way(void)
 
 /* ---- OSC 52 ---- */
 
-static void add_base64(struct buf *b, const char *s, size_t n)
+static void add_base64(struct buffer *b, const char *s, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
@@ -36,24 +36,24 @@ static void add_base64(struct buf *b, const char *s, size_t n)
             v = v << 8 | (k < have ? (unsigned char)s[i + k] : 0);
         char out[4] = {digits[v >> 18], digits[v >> 12 & 63], have > 1 ? digits[v >> 6 & 63] : '=',
                        have > 2 ? digits[v & 63] : '='};
-        buf_add(b, out, 4);
+        buffer_add(b, out, 4);
     }
 }
 
-void clipboard_osc52(const char *s, size_t n, bool screen, struct buf *out)
+void clipboard_osc52(const char *s, size_t n, bool screen, struct buffer *out)
 {
-    struct buf b = {0};
-    buf_str(&b, "\033]52;c;");
+    struct buffer b = BUFFER_INIT;
+    buffer_puts(&b, "\033]52;c;");
     add_base64(&b, s, n);
-    buf_str(&b, "\a");
-    for (size_t at = 0; at < b.n && screen; at += SCREEN_PIECE) {
-        buf_str(out, "\033P");
-        buf_add(out, b.s + at, b.n - at < SCREEN_PIECE ? b.n - at : SCREEN_PIECE);
-        buf_str(out, "\033\\");
+    buffer_puts(&b, "\a");
+    for (size_t at = 0; at < b.len && screen; at += SCREEN_PIECE) {
+        buffer_puts(out, "\033P");
+        buffer_add(out, b.s + at, b.len - at < SCREEN_PIECE ? b.len - at : SCREEN_PIECE);
+        buffer_puts(out, "\033\\");
     }
     if (!screen)
-        buf_add(out, b.s, b.n);
-    buf_free(&b);
+        buffer_add(out, b.s, b.len);
+    buffer_free(&b);
 }
 
 /* ---- tmux ---- */

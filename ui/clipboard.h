@@ -8,7 +8,7 @@
 #ifndef UI_CLIPBOARD_H
 #define UI_CLIPBOARD_H
 
-#include "mem.h"
+#include "../src/base/buffer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum clipboard_way { CLIPBOARD_TERMINAL, CLIPBOARD_SCREEN, CLIPBOARD_TMUX };
 enum clipboard_way clipboard_way(void); /* from $TMUX and $STY */
 
 /* Appends the sequence that copies s. screen: in DCS strings short enough for GNU screen. */
-void clipboard_osc52(const char *s, size_t n, bool screen, struct buf *out);
+void clipboard_osc52(const char *s, size_t n, bool screen, struct buffer *out);
 
 /* A tmux command that reads text. Zeroed: none runs. */
 struct clipboard_transfer {

@@ -15,7 +15,7 @@ struct reader {
     size_t n;
     size_t wanted; /* 0 = each block replaces the one before */
     size_t found;
-    struct buf *out;
+    struct buffer *out;
     bool inside;
     size_t indent; /* columns of indentation md4c wrote for the line being read */
 };
@@ -34,8 +34,8 @@ static void add_indent(struct reader *r, const char *s)
     for (at = line; at < s && column < skip; at++)
         column = *at == '\t' ? column + TAB_COLUMNS - column % TAB_COLUMNS : column + 1;
     for (; column > skip; column--) /* a tab that reaches into the code */
-        buf_add(r->out, " ", 1);
-    buf_add(r->out, at, (size_t)(s - at));
+        buffer_add(r->out, " ", 1);
+    buffer_add(r->out, at, (size_t)(s - at));
 }
 
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
@@ -48,7 +48,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
     r->inside = !r->wanted || r->found == r->wanted;
     r->indent = 0;
     if (r->inside)
-        buf_clear(r->out);
+        buffer_clear(r->out);
     return 0;
 }
 
@@ -68,14 +68,14 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *s, MD_SIZE n, void *ctx)
     if (!r->inside)
         return 0;
     if (type == MD_TEXT_NULLCHAR) {
-        buf_str(r->out, "\xef\xbf\xbd");
+        buffer_puts(r->out, "\xef\xbf\xbd");
     } else if (source) {
         if (r->indent)
             add_indent(r, s);
-        buf_add(r->out, s, n);
+        buffer_add(r->out, s, n);
         r->indent = 0;
     } else if (*s == '\n') {
-        buf_add(r->out, "\n", 1); /* indentation alone makes an empty line */
+        buffer_add(r->out, "\n", 1); /* indentation alone makes an empty line */
         r->indent = 0;
     } else {
         r->indent += n;
@@ -89,7 +89,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
     return 0;
 }
 
-size_t codeblock_read(const char *raw, size_t n, size_t number, struct buf *out)
+size_t codeblock_read(const char *raw, size_t n, size_t number, struct buffer *out)
 {
     const MD_PARSER parser = {
         .flags = markdown_flags,
@@ -100,7 +100,7 @@ size_t codeblock_read(const char *raw, size_t n, size_t number, struct buf *out)
         .text = on_text,
     };
     struct reader r = {.raw = raw, .n = n, .wanted = number, .out = out};
-    buf_clear(out);
+    buffer_clear(out);
     md_parse(raw, (MD_SIZE)n, &parser, &r);
     return r.found;
 }

@@ -1,6 +1,9 @@
 /* commands.c - what keys and slash commands do; see state.h. */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "screen.h"
 #include "text.h"
 #include "tty.h"
@@ -29,19 +32,19 @@ static void follow_answer(struct ui *ui)
 
 static bool send_message(struct ui *ui, const char *text)
 {
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     if (ui_answering(ui)) {
         ui->queued = QUEUED;
         return false;
     }
-    buf_str(&b, text);
-    while (b.n && isspace((unsigned char)b.s[b.n - 1]))
-        buf_remove(&b, b.n - 1, 1);
-    if (b.n) {
+    buffer_puts(&b, text);
+    while (b.len && isspace((unsigned char)b.s[b.len - 1]))
+        buffer_remove(&b, b.len - 1, 1);
+    if (b.len) {
         ui_emit(ui, UI_SEND, 0, 0, b.s);
         follow_answer(ui);
     }
-    buf_free(&b);
+    buffer_free(&b);
     return true;
 }
 
@@ -56,19 +59,19 @@ static void flash_extra(struct ui *ui, const char *text, enum action action)
 static void flash_nearest(struct ui *ui, const char *text)
 {
     enum action near[3];
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     size_t n = 1;
     while (text[n] >= 'a' && text[n] <= 'z')
         n++;
     size_t matches = action_complete(text + 1, n - 1, near, 3);
     size_t shown = matches ? (matches < 3 ? matches : 3) : action_nearest(text + 1, n - 1, near, 3);
     const char *words = matches ? "could be" : shown ? "is no command; near is" : "is no command: /help lists them";
-    buf_printf(&b, "%.*s %s", (int)(n < 40 ? n : 40), text, words);
+    buffer_printf(&b, "%.*s %s", (int)(n < 40 ? n : 40), text, words);
     for (size_t i = 0; i < shown; i++)
-        buf_printf(&b, "%s /%s", i ? "," : "", action_info(near[i])->name);
-    buf_str(&b, " (// begins a message with a slash)");
+        buffer_printf(&b, "%s /%s", i ? "," : "", action_info(near[i])->name);
+    buffer_puts(&b, " (// begins a message with a slash)");
     ui_flash(ui, b.s);
-    buf_free(&b);
+    buffer_free(&b);
 }
 
 const char *command_message(const struct draft *d)
@@ -107,24 +110,24 @@ bool command_line(struct ui *ui, const char *text)
 
 void command_enter(struct ui *ui)
 {
-    char *text = mem_strdup(draft_text(&ui->draft));
+    char *text = mem_string_or_empty(draft_text(&ui->draft));
     bool blank = strspn(text, " \t\n") == strlen(text);
     if (!blank) {
         struct draft before = ui->draft;
         /* A command may want the draft's place (/editor): it is empty by the time it runs. */
         draft_init(&ui->draft);
         ui->draft.kill = before.kill;
-        before.kill = (struct buf){0};
-        char *typed = before.literal ? action_escape(text) : mem_strdup(text);
+        before.kill = (struct buffer)BUFFER_INIT;
+        char *typed = before.literal ? action_escape(text) : mem_string_or_empty(text);
         if (before.literal ? send_message(ui, text) : command_line(ui, text)) {
             history_add(&ui->history, typed);
             draft_free(&before);
         } else {
             before.kill = ui->draft.kill;
-            ui->draft.kill = (struct buf){0};
+            ui->draft.kill = (struct buffer)BUFFER_INIT;
             draft_free(&ui->draft);
             ui->draft = before;
-            buf_set(&ui->queued_text, text, strlen(text));
+            buffer_set(&ui->queued_text, text, strlen(text));
         }
         free(typed);
     }
@@ -133,7 +136,7 @@ void command_enter(struct ui *ui)
 
 bool command_queued(const struct ui *ui)
 {
-    return ui->queued && strcmp(buf_cstr(&ui->queued_text), draft_text(&ui->draft)) == 0;
+    return ui->queued && strcmp(ui->queued_text.s, draft_text(&ui->draft)) == 0;
 }
 
 void command_send_queued(struct ui *ui)
@@ -188,7 +191,7 @@ void command_set_text(struct ui *ui, size_t setting, const char *text)
 {
     struct setting *s = &ui->settings.v[setting];
     free(s->text);
-    s->text = mem_strdup(text);
+    s->text = mem_string_or_empty(text);
     ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, s->text);
 }
 
@@ -214,15 +217,15 @@ static bool is_word(const char *text, const char *word)
 /* The one of the setting's choices that was typed; NULL and a word about it where it is none. */
 static const char *choice_typed(struct ui *ui, const struct setting *s, const char *text)
 {
-    struct buf all = {0};
+    struct buffer all = BUFFER_INIT;
     const char *found = NULL;
     for (size_t i = 0; s->choices[i]; i++) {
         found = is_word(text, s->choices[i]) ? s->choices[i] : found;
-        buf_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
+        buffer_printf(&all, "%s%s", i ? ", " : "", s->choices[i]);
     }
     if (!found)
-        ui_flash_format(ui, "%s takes one of: %s", s->name, buf_cstr(&all));
-    buf_free(&all);
+        ui_flash_format(ui, "%s takes one of: %s", s->name, all.s);
+    buffer_free(&all);
     return found;
 }
 
@@ -259,10 +262,10 @@ static void do_set(struct ui *ui, const char *argument)
         return;
     }
     if (i < 0) { /* the caller knows those that have no row, and says what becomes of them */
-        struct buf name = {0};
-        buf_add(&name, argument, n);
+        struct buffer name = BUFFER_INIT;
+        buffer_add(&name, argument, n);
         ui_emit_pair(ui, UI_SET_TEXT, 0, name.s, value);
-        buf_free(&name);
+        buffer_free(&name);
         return;
     }
     if (is_word(value, "default")) {
@@ -306,7 +309,7 @@ static void do_open(struct ui *ui, const char *text)
     if (c->found) /* search results would stay in the list's place */
         panel_close(ui, FOCUS_CONVERSATIONS);
     free(ui->conversations.wanted);
-    ui->conversations.wanted = mem_strdup(text);
+    ui->conversations.wanted = mem_string_or_empty(text);
     ui_emit(ui, UI_LIST, 0, 0, "");
 }
 
@@ -329,7 +332,7 @@ void command_listed(struct ui *ui)
         plain_conversations(ui);
     } else {
         panel_open(ui, FOCUS_CONVERSATIONS);
-        buf_set(&c->filter, text, strlen(text));
+        buffer_set(&c->filter, text, strlen(text));
     }
     free(text);
 }
@@ -339,14 +342,14 @@ void command_listed(struct ui *ui)
 static void do_interrupt(struct ui *ui, const char *argument)
 {
     (void)argument;
-    int64_t now = tty_now_ms();
+    int64_t now = clock_ms();
     if (ui->prompt.kind != PROMPT_NONE) {
         prompt_close(ui);
     } else if (ui_answering(ui) && now - ui->stop_asked >= STOP_WITHIN_MS) {
         ui->stop_asked = now;
         ui->queued = QUEUED_NOT;
         stop(ui);
-    } else if (ui->draft.text.n) {
+    } else if (ui->draft.text.len) {
         draft_clear(&ui->draft);
         ui_flash(ui, "draft cleared; Alt-Y brings it back");
     } else if (ui->quit_asked && now - ui->quit_asked < QUIT_WITHIN_MS) {
@@ -446,7 +449,7 @@ bool command_close_innermost(struct ui *ui)
         panel_close(ui, FOCUS_SETTINGS);
     else if (ui->conversations.open)
         panel_close(ui, FOCUS_CONVERSATIONS);
-    else if (ui->transcript.find.n)
+    else if (ui->transcript.find.len)
         transcript_find_clear(&ui->transcript);
     else
         return false;

@@ -1,6 +1,7 @@
 /* copy.c - /copy: an answer or its code to the clipboard; see state.h. */
 #include "state.h"
 
+#include "../src/base/buffer.h"
 #include "clipboard.h"
 #include "codeblock.h"
 #include "screen.h"
@@ -22,10 +23,10 @@ static void say_sent(struct ui *ui, const char *to)
 static void send_to_terminal(struct ui *ui, const char *s, size_t n, bool screen)
 {
     const char *term = getenv("TERM");
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     clipboard_osc52(s, n, screen, &b);
-    screen_send(b.s, b.n);
-    buf_free(&b);
+    screen_send(b.s, b.len);
+    buffer_free(&b);
     if (ui->copying.to_tmux) /* no tmux command here, as in a container */
         say_sent(ui, "tmux, which needs \"set-clipboard on\" for it");
     else if (!screen && term && !strncmp(term, "tmux", 4)) /* tmux at the other end of ssh */
@@ -43,7 +44,7 @@ static void copy(struct ui *ui, const char *what, const char *s, size_t n)
     c->n = n;
     c->to_tmux = way == CLIPBOARD_TMUX;
     if (c->to_tmux && clipboard_begin(&c->transfer, s, n))
-        buf_set(&c->text, s, n);
+        buffer_set(&c->text, s, n);
     else
         send_to_terminal(ui, s, n, way == CLIPBOARD_SCREEN);
 }
@@ -57,21 +58,21 @@ void copy_check(struct ui *ui)
     case CLIPBOARD_RUNNING: return;
     case CLIPBOARD_SENT: say_sent(ui, "tmux, for its buffer and its terminal"); break;
     case CLIPBOARD_BUFFER: say_sent(ui, "tmux's buffer (prefix ] pastes it)"); break;
-    case CLIPBOARD_FAILED: send_to_terminal(ui, c->text.s, c->text.n, false);
+    case CLIPBOARD_FAILED: send_to_terminal(ui, c->text.s, c->text.len, false);
     }
-    buf_free(&c->text);
+    buffer_free(&c->text);
 }
 
 void copy_free(struct ui *ui)
 {
     clipboard_abandon(&ui->copying.transfer);
-    buf_free(&ui->copying.text);
+    buffer_free(&ui->copying.text);
 }
 
 /* number: of a code block of the last answer that has code, from 1; 0 = its last. */
 static void copy_code(struct ui *ui, const char *answer_name, const char *s, size_t n, size_t number)
 {
-    struct buf code = {0};
+    struct buffer code = BUFFER_INIT;
     char what[64];
     size_t count = codeblock_read(s, n, number, &code);
     if (!count)
@@ -83,8 +84,8 @@ static void copy_code(struct ui *ui, const char *answer_name, const char *s, siz
     else
         snprintf(what, sizeof what, "the last code block");
     if (count && number <= count)
-        copy(ui, what, buf_cstr(&code), code.n);
-    buf_free(&code);
+        copy(ui, what, code.s, code.len);
+    buffer_free(&code);
 }
 
 /* "code": 0; "2", "code 2": 2. False: neither. */
@@ -101,7 +102,7 @@ void copy_answer(struct ui *ui, const char *argument)
 {
     static const char name[] = "the last answer";
     const struct entry *e = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
-    size_t n = e ? e->text.n - e->thought : 0, number; /* a thought is not copied */
+    size_t n = e ? e->text.len - e->thought : 0, number; /* a thought is not copied */
     argument += strspn(argument, " \n");
     if (!read_number(argument, &number))
         ui_flash_format(ui, "/copy takes \"code\" or the number of a code block, not \"%.30s\"", argument);

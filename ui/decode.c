@@ -1,5 +1,6 @@
 /* decode.c - see decode.h */
 #include "decode.h"
+#include "../src/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +324,7 @@ void decoder_define(struct decoder *d, const char *sequence, int key)
     if (n < 2 || sequence[0] != ESC)
         return;
     d->defined = mem_grow(d->defined, &d->cap_defined, d->n_defined + 1, sizeof *d->defined);
-    d->defined[d->n_defined++] = (struct defined){mem_strdup(sequence), n, key};
+    d->defined[d->n_defined++] = (struct defined){mem_string_or_empty(sequence), n, key};
 }
 
 void decoder_free(struct decoder *d)
@@ -331,7 +332,7 @@ void decoder_free(struct decoder *d)
     for (size_t i = 0; i < d->n_defined; i++)
         free(d->defined[i].sequence);
     free(d->defined);
-    buf_free(&d->bytes);
+    buffer_free(&d->bytes);
     *d = (struct decoder){0};
 }
 
@@ -345,18 +346,18 @@ void decoder_feed(struct decoder *d, const char *s, size_t n, int64_t now_ms)
 {
     if (!n)
         return;
-    buf_remove(&d->bytes, 0, d->at);
+    buffer_remove(&d->bytes, 0, d->at);
     d->at = 0;
     if (d->in_string && n == 1 && now_ms - d->fed_ms >= BEGUN_MS)
         d->in_string = false; /* its terminator is lost, and a person types */
-    if (d->bytes.n == 1 && d->bytes.s[0] == ESC)
+    if (d->bytes.len == 1 && d->bytes.s[0] == ESC)
         d->gap_ms = now_ms - d->fed_ms;
-    if (!d->bytes.n && d->escape_at && now_ms - d->escape_at <= LATE_MS && is_late_rest(s, n)) {
-        buf_add(&d->bytes, "\033", 1);
+    if (!d->bytes.len && d->escape_at && now_ms - d->escape_at <= LATE_MS && is_late_rest(s, n)) {
+        buffer_add(&d->bytes, "\033", 1);
         d->guessed = true;
     }
     d->escape_at = 0;
-    buf_add(&d->bytes, s, n);
+    buffer_add(&d->bytes, s, n);
     d->fed_ms = now_ms;
 }
 
@@ -375,7 +376,7 @@ static struct parsed parse(const struct decoder *d, const char *s, size_t n)
 static void skip_string(struct decoder *d, int64_t now_ms)
 {
     const char *s = d->bytes.s + d->at;
-    size_t n = d->bytes.n - d->at;
+    size_t n = d->bytes.len - d->at;
     bool broken;
     size_t end = string_end(s, n, &broken);
     if (end || broken) {
@@ -412,7 +413,7 @@ int decoder_next(struct decoder *d, int64_t now_ms)
     int key = DISCARDED;
     while (key == DISCARDED) {
         const char *s = d->bytes.s + d->at;
-        size_t n = d->bytes.n - d->at;
+        size_t n = d->bytes.len - d->at;
         if (!n)
             return KEYS_NONE;
         if (d->in_string) {
@@ -439,7 +440,7 @@ int decoder_next(struct decoder *d, int64_t now_ms)
 
 int64_t decoder_due(const struct decoder *d)
 {
-    size_t n = d->bytes.n - d->at;
+    size_t n = d->bytes.len - d->at;
     if (!n)
         return 0;
     if (d->in_string)
@@ -448,7 +449,7 @@ int64_t decoder_due(const struct decoder *d)
     return p.n ? d->fed_ms : p.wait_ms ? d->fed_ms + p.wait_ms : 0;
 }
 
-void decode_text(const char *s, size_t n, struct buf *out)
+void decode_text(const char *s, size_t n, struct buffer *out)
 {
     struct decoder d = {.escape_ms = 1};
     decoder_feed(&d, s, n, 0);
@@ -457,8 +458,8 @@ void decode_text(const char *s, size_t n, struct buf *out)
         key &= ~KEYS_ALT;
         if (key >= ' ' || key == '\n' || key == '\t' || key == '\r')
             if (key < 0x110000)
-                buf_add(out, bytes, (size_t)u8_uctomb((uint8_t *)bytes, (ucs4_t)key, sizeof bytes));
+                buffer_add(out, bytes, (size_t)u8_uctomb((uint8_t *)bytes, (ucs4_t)key, sizeof bytes));
     }
-    buf_add(out, d.bytes.s + d.at, d.bytes.n - d.at); /* a character cut short */
+    buffer_add(out, d.bytes.s + d.at, d.bytes.len - d.at); /* a character cut short */
     decoder_free(&d);
 }

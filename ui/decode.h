@@ -22,8 +22,8 @@
 #ifndef UI_DECODE_H
 #define UI_DECODE_H
 
+#include "../src/base/buffer.h"
 #include "keycodes.h"
-#include "mem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ struct decoder {
     bool x10_mouse;            /* mouse events are ESC [ M and three bytes */
     bool (*is_bound)(int key); /* whether an Alt key has a meaning; NULL: none has */
 
-    struct buf bytes; /* fed; those before `at` are decoded */
+    struct buffer bytes; /* fed; those before `at` are decoded */
     size_t at;
     int64_t fed_ms;    /* when the last of them came */
     int64_t gap_ms;    /* between an Esc and the byte after it, where they came in two feeds */
@@ -64,6 +64,6 @@ int64_t decoder_due(const struct decoder *d); /* 0 = not before more bytes */
 int decode_modified(int key, int parameter);
 
 /* Appends the text of s without any escape sequence to out: what the draft would get of these bytes. */
-void decode_text(const char *s, size_t n, struct buf *out);
+void decode_text(const char *s, size_t n, struct buffer *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* draft.c - see draft.h */
 #include "draft.h"
 
+#include "../src/base/mem.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ void history_add(struct history *h, const char *prompt)
     if (!*prompt || (h->n && !strcmp(h->v[h->n - 1], prompt)))
         return;
     h->v = mem_grow(h->v, &h->cap, h->n + 1, sizeof *h->v);
-    h->v[h->n++] = mem_strdup(prompt);
+    h->v[h->n++] = mem_string_or_empty(prompt);
 }
 
 void history_clear(struct history *h)
@@ -36,14 +37,13 @@ static void changed(struct draft *d)
 
 void draft_init(struct draft *d)
 {
-    *d = (struct draft){.goal = -1};
-    buf_clear(&d->text);
+    *d = (struct draft){.text = BUFFER_INIT, .kill = BUFFER_INIT, .goal = -1};
 }
 
 void draft_free(struct draft *d)
 {
-    buf_free(&d->text);
-    buf_free(&d->kill);
+    buffer_free(&d->text);
+    buffer_free(&d->kill);
     draft_forget_edits(d);
     free(d->edited);
     changed(d);
@@ -51,7 +51,7 @@ void draft_free(struct draft *d)
 
 const char *draft_text(const struct draft *d)
 {
-    return buf_cstr(&d->text);
+    return d->text.s;
 }
 
 void draft_insert(struct draft *d, const char *s, size_t n)
@@ -61,7 +61,7 @@ void draft_insert(struct draft *d, const char *s, size_t n)
     changed(d);
     if (valid_n && !d->caret)
         d->literal = false;
-    buf_insert(&d->text, d->caret, valid, valid_n);
+    buffer_insert(&d->text, d->caret, valid, valid_n);
     d->caret += valid_n;
     d->goal = -1;
     free(valid);
@@ -78,7 +78,7 @@ void draft_paste(struct draft *d, const char *s, size_t n)
 void draft_replace(struct draft *d, const char *s, size_t n)
 {
     changed(d);
-    buf_clear(&d->text);
+    buffer_clear(&d->text);
     d->literal = false;
     d->caret = 0;
     d->top = 0;
@@ -100,7 +100,7 @@ static size_t line_start(const struct draft *d, size_t at)
 
 static size_t line_end(const struct draft *d, size_t at)
 {
-    while (at < d->text.n && d->text.s[at] != '\n')
+    while (at < d->text.len && d->text.s[at] != '\n')
         at++;
     return at;
 }
@@ -109,14 +109,14 @@ static size_t target(const struct draft *d, enum draft_move to)
 {
     const char *s = draft_text(d);
     switch (to) {
-    case DRAFT_LEFT: return text_prev(s, d->text.n, d->caret);
-    case DRAFT_RIGHT: return text_next(s, d->text.n, d->caret);
-    case DRAFT_WORD_LEFT: return text_word_prev(s, d->text.n, d->caret);
-    case DRAFT_WORD_RIGHT: return text_word_next(s, d->text.n, d->caret);
+    case DRAFT_LEFT: return text_prev(s, d->text.len, d->caret);
+    case DRAFT_RIGHT: return text_next(s, d->text.len, d->caret);
+    case DRAFT_WORD_LEFT: return text_word_prev(s, d->text.len, d->caret);
+    case DRAFT_WORD_RIGHT: return text_word_next(s, d->text.len, d->caret);
     case DRAFT_LINE_START: return line_start(d, d->caret);
     case DRAFT_LINE_END: return line_end(d, d->caret);
     case DRAFT_START: return 0;
-    default: return d->text.n;
+    default: return d->text.len;
     }
 }
 
@@ -132,14 +132,14 @@ static void take(struct draft *d, size_t to, bool keep)
     if (start == end)
         return;
     if (keep) {
-        buf_set(&d->kill, d->text.s + start, end - start);
+        buffer_set(&d->kill, d->text.s + start, end - start);
         d->kill_literal = d->literal && !start;
     }
     changed(d);
-    buf_remove(&d->text, start, end - start);
+    buffer_remove(&d->text, start, end - start);
     d->caret = start;
     d->goal = -1;
-    d->literal = d->literal && d->text.n;
+    d->literal = d->literal && d->text.len;
 }
 
 void draft_delete(struct draft *d, enum draft_move to)
@@ -151,7 +151,7 @@ void draft_kill(struct draft *d, enum draft_move to)
 {
     size_t end = target(d, to);
     /* As in Emacs, at the end of a line the newline itself goes; likewise backwards. */
-    if (end == d->caret && to == DRAFT_LINE_END && end < d->text.n)
+    if (end == d->caret && to == DRAFT_LINE_END && end < d->text.len)
         end++;
     if (end == d->caret && to == DRAFT_LINE_START && end)
         end--;
@@ -160,7 +160,7 @@ void draft_kill(struct draft *d, enum draft_move to)
 
 void draft_yank(struct draft *d)
 {
-    (d->kill_literal ? draft_paste : draft_insert)(d, buf_cstr(&d->kill), d->kill.n);
+    (d->kill_literal ? draft_paste : draft_insert)(d, d->kill.s, d->kill.len);
 }
 
 /* ---- earlier prompts ---- */
@@ -184,7 +184,7 @@ static void keep_edited(struct draft *d, const struct history *h)
         *e = (struct edited){.at = d->at_prompt};
     }
     free(e->text);
-    e->text = mem_strdup(draft_text(d));
+    e->text = mem_string_or_empty(draft_text(d));
     e->literal = d->literal;
 }
 
@@ -254,10 +254,10 @@ const struct draft_layout *draft_layout(struct draft *d, int width)
     if (d->layout && d->layout_width == width && d->layout_caret == d->caret)
         return d->layout;
     changed(d);
-    struct draft_layout *out = d->layout = mem_zalloc(sizeof *out);
+    struct draft_layout *out = d->layout = mem_new(1, sizeof *out);
     d->layout_width = width;
     d->layout_caret = d->caret;
-    text_clean(draft_text(d), d->text.n, &c);
+    text_clean(draft_text(d), d->text.len, &c);
     wrap_begin(&w, c.s, c.n, false);
     for (int row = 0; wrap_next(&w, width, &piece); row++) {
         lines_put(&out->lines, c.s + piece.start, piece.end - piece.start, 0);
@@ -273,13 +273,13 @@ const struct draft_layout *draft_layout(struct draft *d, int width)
 static size_t caret_at(const struct draft *d, const struct draft_layout *l, int row, int column)
 {
     const struct line *line = &l->lines.v[row];
-    size_t at = line->src, end = d->text.n;
+    size_t at = line->src, end = d->text.len;
     if ((size_t)row + 1 < l->lines.n) {
         end = l->lines.v[row + 1].src;
-        end = text_prev(draft_text(d), d->text.n, end); /* before its newline, or before its last character */
+        end = text_prev(draft_text(d), d->text.len, end); /* before its newline, or before its last character */
     }
     while (at < end) {
-        size_t next = text_next(draft_text(d), d->text.n, at);
+        size_t next = text_next(draft_text(d), d->text.len, at);
         char *clean = text_clean_string(d->text.s + line->src, next - line->src, true);
         int width = text_width(clean, strlen(clean));
         free(clean);

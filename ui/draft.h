@@ -7,8 +7,8 @@
 #ifndef UI_DRAFT_H
 #define UI_DRAFT_H
 
+#include "../src/base/buffer.h"
 #include "lines.h"
-#include "mem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@ void history_add(struct history *h, const char *prompt); /* the same as the last
 void history_clear(struct history *h);                   /* and frees */
 
 struct draft {
-    struct buf text;
+    struct buffer text;
     size_t caret;
-    int goal;        /* column Up and Down keep to, -1 = the caret's */
-    bool literal;    /* the text began with a paste: a slash there begins no command */
-    struct buf kill; /* what was cut last */
+    int goal;           /* column Up and Down keep to, -1 = the caret's */
+    bool literal;       /* the text began with a paste: a slash there begins no command */
+    struct buffer kill; /* what was cut last */
     bool kill_literal;
     size_t at_prompt; /* which earlier prompt is shown, counted from the newest; 0 = the text being written */
     struct edited {   /* texts that were left by draft_history and differ from the history, that at 0 always */

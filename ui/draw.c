@@ -1,6 +1,8 @@
 /* draw.c - the picture: title, transcript, panels, draft, status line; see state.h. */
 #include "state.h"
 
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "screen.h"
 #include "status.h"
 #include "text.h"
@@ -104,7 +106,7 @@ static void draw_header(const struct ui *ui, const struct row *row, int y, const
     const char *name = person ? "you" : "chinwag";
     char when[40] = " ";
     if (row->entry->time_ms)
-        status_time(row->entry->time_ms, ui_wall_ms(), when + 1, sizeof when - 1);
+        status_time(row->entry->time_ms, clock_wall_ms(), when + 1, sizeof when - 1);
     int x = f->text_x, right = f->text_x + f->text_width;
     x += screen_text(y, x, right - x, name, strlen(name), person ? STYLE_PERSON : STYLE_MODEL);
     x += screen_text(y, x, right - x, when, strlen(when), STYLE_DIM);
@@ -140,7 +142,7 @@ static void draw_text_row(const struct ui *ui, const struct row *row, int y, con
     if (notice && !row->number)
         screen_text(y, f->text_x, 1, "·", strlen("·"), STYLE_NOTICE);
     int used = screen_line(y, x, width, &row->entry->lines, row->line, 0);
-    if (ui->transcript.find.n)
+    if (ui->transcript.find.len)
         draw_matches(ui, row, y, x, width);
     if (row->last && !row->entry->finished && row->entry->role == UI_MODEL_ANSWER && used < width)
         screen_text(y, x + used, 1, "▌", strlen("▌"), 0);
@@ -153,7 +155,7 @@ static void draw_thought(const struct ui *ui, const struct row *row, int y, cons
     const char *mark = thinking ? status_spinner(ui->frame) : unfolded ? "▾" : "▸";
     char words[96], line[160], key[24], cut[160];
     int width = f->text_width - TRANSCRIPT_INDENT;
-    status_thought(&e->thinking, thinking, text_words(e->text.s, e->thought), ui_wall_ms(), words, sizeof words);
+    status_thought(&e->thinking, thinking, text_words(e->text.s, e->thought), clock_wall_ms(), words, sizeof words);
     key_name(action_info(ACTION_THOUGHTS)->keys[0], key, sizeof key);
     snprintf(line, sizeof line, "%s %s · %s %s", mark, words, key, unfolded ? "folds it" : "shows it");
     if (row->index + 1 < ui->transcript.n || e->revealed || text_width(line, strlen(line)) > width)
@@ -201,7 +203,7 @@ static void draw_welcome(const struct frame *f)
 
 static void draw_transcript(struct ui *ui, const struct frame *f)
 {
-    struct row *rows = mem_zalloc((size_t)f->body_rows * sizeof *rows);
+    struct row *rows = mem_new(1, (size_t)f->body_rows * sizeof *rows);
     transcript_view(&ui->transcript, rows);
     for (int i = 0; i < f->body_rows; i++) {
         int y = 1 + i, x = f->text_x + TRANSCRIPT_INDENT;
@@ -217,7 +219,7 @@ static void draw_transcript(struct ui *ui, const struct frame *f)
         else if (row->kind == ROW_WAITING)
             draw_waiting(ui, y, f);
         else if (row->kind == ROW_FOOTNOTE)
-            screen_text(y, x, f->text_width - TRANSCRIPT_INDENT, row->entry->footnote.s, row->entry->footnote.n,
+            screen_text(y, x, f->text_width - TRANSCRIPT_INDENT, row->entry->footnote.s, row->entry->footnote.len,
                         STYLE_NOTICE);
     }
     free(rows);
@@ -247,7 +249,7 @@ static void draw_help(struct ui *ui, const struct frame *f)
 /* What stands in the place of a text that is not there. */
 static const char *placeholder(const struct ui *ui, const struct draft *d)
 {
-    if (d->text.n)
+    if (d->text.len)
         return "";
     if (d == &ui->draft)
         return ui->transcript.n ? "" : "type here";
@@ -335,9 +337,9 @@ static void draw_find_status(const struct ui *ui, int y, int width)
 {
     const struct transcript *t = &ui->transcript;
     char count[64] = "", help[64];
-    if (t->find.n && t->current_number)
+    if (t->find.len && t->current_number)
         snprintf(count, sizeof count, "%zu of %zu   ", t->current_number, t->n_matches);
-    else if (t->find.n)
+    else if (t->find.len)
         snprintf(count, sizeof count, "not found   ");
     snprintf(help, sizeof help, "%s",
              ui->prompt.moving ? "n older, N newer, Esc ends" : "Enter older, Down newer, Esc ends");

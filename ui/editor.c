@@ -6,6 +6,8 @@
  */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
 #include "screen.h"
 #include "tty.h"
 
@@ -29,20 +31,20 @@ static const char *editor_name(void)
 }
 
 /* The shell's command. The editor takes the shell's place, where it is a plain command: then waitpid reports its stops. */
-static void add_command(struct buf *b)
+static void add_command(struct buffer *b)
 {
     const char *name = editor_name();
     size_t word = strcspn(name, " \t");
     bool plain = !memchr(name, '=', word) && !strpbrk(name, ";&|()<>`$\n") && strncmp(name, "exec", word) != 0;
-    buf_printf(b, "%s%s \"$1\"", plain ? "exec " : "", name);
+    buffer_printf(b, "%s%s \"$1\"", plain ? "exec " : "", name);
 }
 
 /* A private file with the draft in it. NULL: could not be written. */
 static char *write_file(const char *text)
 {
     const char *directory = getenv("TMPDIR");
-    struct buf name = {0};
-    buf_printf(&name, "%s/chinwag-XXXXXX.md", directory && *directory ? directory : "/tmp");
+    struct buffer name = BUFFER_INIT;
+    buffer_printf(&name, "%s/chinwag-XXXXXX.md", directory && *directory ? directory : "/tmp");
     int fd = mkstemps(name.s, 3);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool ok = f && fprintf(f, "%s\n", text) > 0;
@@ -53,32 +55,33 @@ static char *write_file(const char *text)
     if (!ok) {
         if (fd >= 0)
             unlink(name.s);
-        buf_free(&name);
+        buffer_free(&name);
+        return NULL;
     }
-    return name.s;
+    return buffer_take(&name);
 }
 
-static void trim(struct buf *b)
+static void trim(struct buffer *b)
 {
-    while (b->n && (b->s[b->n - 1] == '\n' || b->s[b->n - 1] == '\r'))
-        buf_remove(b, b->n - 1, 1);
+    while (b->len && (b->s[b->len - 1] == '\n' || b->s[b->len - 1] == '\r'))
+        buffer_remove(b, b->len - 1, 1);
 }
 
 /* What the editor left, without a byte order mark and the line ends after the text. False: there is no file. whole:
  * the file was not longer than is taken. */
-static bool read_file(const struct ui *ui, struct buf *out, bool *whole)
+static bool read_file(const struct ui *ui, struct buffer *out, bool *whole)
 {
     char block[4096];
     size_t n;
     FILE *f = fopen(ui->editor_file, "r");
     if (!f)
         return false;
-    while (out->n < MAX_DRAFT && (n = fread(block, 1, sizeof block, f)) > 0)
-        buf_add(out, block, n);
+    while (out->len < MAX_DRAFT && (n = fread(block, 1, sizeof block, f)) > 0)
+        buffer_add(out, block, n);
     *whole = fgetc(f) == EOF;
     fclose(f);
-    if (out->n >= 3 && !memcmp(out->s, "\xef\xbb\xbf", 3))
-        buf_remove(out, 0, 3);
+    if (out->len >= 3 && !memcmp(out->s, "\xef\xbb\xbf", 3))
+        buffer_remove(out, 0, 3);
     trim(out);
     return true;
 }
@@ -87,11 +90,11 @@ static bool read_file(const struct ui *ui, struct buf *out, bool *whole)
  * the draft alone. Returns whether the file is no longer needed. */
 static bool take_back(struct ui *ui, bool failed)
 {
-    struct buf text = {0};
+    struct buffer text = BUFFER_INIT;
     bool whole = true, exists = read_file(ui, &text, &whole);
-    bool changed = exists && strcmp(buf_cstr(&text), buf_cstr(&ui->editor_text)) != 0;
+    bool changed = exists && strcmp(text.s, ui->editor_text.s) != 0;
     if (changed || (exists && !failed))
-        draft_replace(&ui->draft, buf_cstr(&text), text.n);
+        draft_replace(&ui->draft, text.s, text.len);
     if (!whole)
         ui_flash_format(ui, "the draft has the first %u MB; the whole text is in %s", MAX_DRAFT >> 20,
                         ui->editor_file);
@@ -101,7 +104,7 @@ static bool take_back(struct ui *ui, bool failed)
         ui_flash_format(ui, "%s failed: the draft is as it was (set $VISUAL or $EDITOR)", editor_name());
     else if (!exists)
         ui_flash(ui, "the editor left no file: the draft is as it was");
-    buf_free(&text);
+    buffer_free(&text);
     return whole;
 }
 
@@ -114,7 +117,7 @@ static void remove_file(struct ui *ui)
 /* The editor has ended. */
 static void forget_editor(struct ui *ui)
 {
-    buf_free(&ui->editor_text);
+    buffer_free(&ui->editor_text);
     free(ui->editor_file);
     ui->editor_file = NULL;
     ui->editor = 0;
@@ -129,9 +132,9 @@ void editor_start(struct ui *ui)
         ui_flash(ui, "no file for the editor could be written in $TMPDIR");
         return;
     }
-    buf_set(&ui->editor_text, draft_text(&ui->draft), ui->draft.text.n);
+    buffer_set(&ui->editor_text, draft_text(&ui->draft), ui->draft.text.len);
     trim(&ui->editor_text);
-    struct buf command = {0};
+    struct buffer command = BUFFER_INIT;
     add_command(&command);
     screen_leave();
     tty_listen(false);
@@ -141,7 +144,7 @@ void editor_start(struct ui *ui)
         execl("/bin/sh", "sh", "-c", command.s, "sh", ui->editor_file, (char *)NULL);
         _exit(127);
     }
-    buf_free(&command);
+    buffer_free(&command);
     if (ui->editor < 0) {
         remove_file(ui);
         forget_editor(ui);
@@ -179,24 +182,24 @@ void editor_check(struct ui *ui)
 /* The program leaves while the editor runs: what was saved in it stays where it is. */
 static void keep_file(struct ui *ui)
 {
-    struct buf text = {0};
+    struct buffer text = BUFFER_INIT;
     bool whole;
-    if (read_file(ui, &text, &whole) && strcmp(buf_cstr(&text), buf_cstr(&ui->editor_text)) != 0)
+    if (read_file(ui, &text, &whole) && strcmp(text.s, ui->editor_text.s) != 0)
         fprintf(stderr, "chinwag: the text from the editor is in %s\r\n", ui->editor_file);
     else
         unlink(ui->editor_file);
-    buf_free(&text);
+    buffer_free(&text);
 }
 
 void editor_abandon(struct ui *ui)
 {
     if (!ui->editor)
         return;
-    int64_t until = tty_now_ms() + ABANDON_MS;
+    int64_t until = clock_ms() + ABANDON_MS;
     kill(ui->editor, SIGTERM);
     kill(ui->editor, SIGCONT);
     while (waitpid(ui->editor, NULL, WNOHANG) == 0) {
-        if (tty_now_ms() >= until) {
+        if (clock_ms() >= until) {
             kill(ui->editor, SIGKILL);
             waitpid(ui->editor, NULL, 0);
             break;

@@ -1,6 +1,7 @@
 /* input.c - keys to what they do, by what has the focus; see state.h. */
 #include "state.h"
 
+#include "../src/base/clock.h"
 #include "screen.h"
 #include "text.h"
 #include "tty.h"
@@ -86,7 +87,7 @@ static void draft_key(struct ui *ui, int key)
     case ACTION_DOWN: draft_up_down(ui, action == ACTION_UP ? -1 : 1); return;
     case ACTION_COMPLETE: command_complete(ui, 1); return;
     case ACTION_DELETE_CHAR:
-        if (key == KEY_CTRL('D') && !ui->draft.text.n) {
+        if (key == KEY_CTRL('D') && !ui->draft.text.len) {
             command_do(ui, ACTION_QUIT, "");
             return;
         }
@@ -136,7 +137,7 @@ void input_key(struct ui *ui, int key)
         ui->completing[0] = 0;
     if (action != ACTION_STOP)
         ui->popup_closed = false;
-    bool read = ui->flash && tty_now_ms() - (ui->flash_until - FLASH_MS) >= FLASH_LEAST_MS;
+    bool read = ui->flash && clock_ms() - (ui->flash_until - FLASH_MS) >= FLASH_LEAST_MS;
     if (read || (ui->quit_asked && action != ACTION_INTERRUPT))
         ui_flash_end(ui);
     if (action != ACTION_INTERRUPT)

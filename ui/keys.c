@@ -1,4 +1,5 @@
 /* keys.c - see screen.h: reads what the terminal sends and decodes it with the sequences of its description. */
+#include "../src/base/clock.h"
 #include "actions.h"
 #include "decode.h"
 #include "screen.h"
@@ -113,7 +114,7 @@ bool keys_fill(void)
         for (ssize_t k = 0; k < n && typed_before; k++, typed_before--)
             if (block[k] == '\n')
                 block[k] = '\r';
-        decoder_feed(&decoder, block, (size_t)n, tty_now_ms());
+        decoder_feed(&decoder, block, (size_t)n, clock_ms());
         any = true;
     }
     return any;
@@ -121,7 +122,7 @@ bool keys_fill(void)
 
 int keys_next(void)
 {
-    return decoder_next(&decoder, tty_now_ms());
+    return decoder_next(&decoder, clock_ms());
 }
 
 int64_t keys_due(void)

@@ -1,7 +1,7 @@
 /* lines.c - see lines.h */
 #include "lines.h"
 
-#include "mem.h"
+#include "../src/base/mem.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -132,7 +132,7 @@ void flow_put(const struct flow *f, size_t start, size_t end, struct lines *out)
 void wrap_begin(struct wrap *w, const char *s, size_t n, bool verbatim)
 {
     *w = (struct wrap){.s = s, .n = n, .verbatim = verbatim};
-    w->breaks = mem_zalloc(n + 1);
+    w->breaks = mem_new(1, n + 1);
     if (n && !verbatim)
         u8_possible_linebreaks((const uint8_t *)s, n, "UTF-8", w->breaks);
 }

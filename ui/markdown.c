@@ -1,7 +1,7 @@
 /* markdown.c - see markdown.h */
 #include "markdown.h"
 
-#include "mem.h"
+#include "../src/base/mem.h"
 #include "table.h"
 #include "text.h"
 
@@ -237,7 +237,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *ctx)
         flush(p, "");
         p->in_table = true;
         p->table.n_columns = table->col_count;
-        p->table.align = mem_zalloc((table->col_count + 1) * sizeof *p->table.align);
+        p->table.align = mem_new(1, (table->col_count + 1) * sizeof *p->table.align);
         break;
     case MD_BLOCK_TH:
     case MD_BLOCK_TD:
@@ -364,7 +364,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
         const MD_ATTRIBUTE *href =
             type == MD_SPAN_A ? &((MD_SPAN_A_DETAIL *)detail)->href : &((MD_SPAN_IMG_DETAIL *)detail)->src;
         free(p->link.href);
-        p->link.href = mem_zalloc(href->size + 1);
+        p->link.href = mem_new(1, href->size + 1);
         if (href->size)
             memcpy(p->link.href, href->text, href->size);
         p->link.start = target(p)->n;

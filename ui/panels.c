@@ -1,6 +1,9 @@
 /* panels.c - the list of conversations and the settings: what their keys do and how they look; see state.h. */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "screen.h"
 #include "status.h"
 #include "text.h"
@@ -49,9 +52,9 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
     c->found = query != NULL;
     c->query = clean_copy(query);
     if (c->found)
-        buf_clear(&c->filter);
+        buffer_clear(&c->filter);
     /* The same conversation stays selected, wherever the new order has it. */
-    size_t *visible = mem_zalloc((n + 1) * sizeof *visible), shown = panel_visible(ui, visible, n);
+    size_t *visible = mem_new(1, (n + 1) * sizeof *visible), shown = panel_visible(ui, visible, n);
     size_t at = c->selected < shown ? c->selected : shown ? shown - 1 : 0;
     for (size_t i = 0; i < shown; i++)
         if (!c->found && c->v[visible[i]].id == selected)
@@ -102,15 +105,15 @@ void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t
 {
     struct settings *s = &ui->settings;
     clear_settings(s);
-    s->v = mem_zalloc((n + 1) * sizeof *s->v);
+    s->v = mem_new(1, (n + 1) * sizeof *s->v);
     s->n = n;
     for (size_t i = 0; i < n; i++) {
         const struct ui_setting *from = &settings[i];
-        struct buf label = {0};
-        buf_printf(&label, "%s: ", from->name);
+        struct buffer label = BUFFER_INIT;
+        buffer_printf(&label, "%s: ", from->name);
         s->v[i] = (struct setting){.name = clean_copy(from->name),
                                    .help = clean_copy(from->help ? from->help : ""),
-                                   .text = from->text ? mem_strdup(from->text) : NULL,
+                                   .text = from->text ? mem_string_or_empty(from->text) : NULL,
                                    .choices = from->choices,
                                    .blank = clean_copy(from->blank),
                                    .label = clean_copy(label.s),
@@ -120,7 +123,7 @@ void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t
                                    .value = from->value,
                                    .decimals = from->decimals,
                                    .changed = from->changed};
-        buf_free(&label);
+        buffer_free(&label);
     }
     if (s->selected >= n)
         s->selected = 0;
@@ -132,7 +135,7 @@ void panel_free(struct ui *ui)
     free(ui->conversations.v);
     free(ui->conversations.find);
     free(ui->conversations.wanted);
-    buf_free(&ui->conversations.filter);
+    buffer_free(&ui->conversations.filter);
     clear_settings(&ui->settings);
 }
 
@@ -141,8 +144,8 @@ size_t panel_visible(const struct ui *ui, size_t *out, size_t cap)
     const struct conversations *c = &ui->conversations;
     size_t n = 0, start, end;
     for (size_t i = 0; i < c->n && n < cap; i++)
-        if (!c->filter.n ||
-            text_find(c->v[i].title, strlen(c->v[i].title), c->filter.s, c->filter.n, 0, &start, &end))
+        if (!c->filter.len ||
+            text_find(c->v[i].title, strlen(c->v[i].title), c->filter.s, c->filter.len, 0, &start, &end))
             out[n++] = i;
     return n;
 }
@@ -150,7 +153,7 @@ size_t panel_visible(const struct ui *ui, size_t *out, size_t cap)
 const struct conversation *panel_selected(const struct ui *ui)
 {
     const struct conversations *c = &ui->conversations;
-    size_t *visible = mem_zalloc((c->n + 1) * sizeof *visible), n = panel_visible(ui, visible, c->n);
+    size_t *visible = mem_new(1, (c->n + 1) * sizeof *visible), n = panel_visible(ui, visible, c->n);
     const struct conversation *selected = c->selected < n ? &c->v[visible[c->selected]] : NULL;
     free(visible);
     return selected;
@@ -188,7 +191,7 @@ void panel_close(struct ui *ui, enum focus which)
 {
     *is_open(ui, which) = false;
     if (which == FOCUS_CONVERSATIONS) {
-        buf_clear(&ui->conversations.filter);
+        buffer_clear(&ui->conversations.filter);
         if (ui->conversations.found) { /* next time it is the list again */
             clear_list(&ui->conversations);
             ui->conversations.found = ui->conversations.known = false;
@@ -211,7 +214,7 @@ void panel_toggle(struct ui *ui, enum focus which)
 
 static size_t shown_conversations(const struct ui *ui)
 {
-    size_t *visible = mem_zalloc((ui->conversations.n + 1) * sizeof *visible);
+    size_t *visible = mem_new(1, (ui->conversations.n + 1) * sizeof *visible);
     size_t n = panel_visible(ui, visible, ui->conversations.n);
     free(visible);
     return n;
@@ -252,7 +255,7 @@ static void open_selected(struct ui *ui, const struct conversation *c)
     ui_emit_open(ui, c);
     if (ui->conversations.found) {
         free(ui->conversations.find);
-        ui->conversations.find = mem_strdup(ui->conversations.query);
+        ui->conversations.find = mem_string_or_empty(ui->conversations.query);
         ui->conversations.find_in = c->id;
     }
     if (screen_columns() < BESIDE_COLUMNS)
@@ -272,11 +275,11 @@ static bool conversations_key(struct ui *ui, int key)
     case KEYS_DELETE: ask_for(ui, PROMPT_DELETE, c); return true;
     case 'n': command_do(ui, ACTION_NEW, ""); return true;
     case 'q': panel_close(ui, FOCUS_CONVERSATIONS); return true;
-    case '/': prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter)); return true;
+    case '/': prompt_open(ui, PROMPT_FILTER, ui->conversations.filter.s); return true;
     default: /* any other character begins a filter */
         if (!key_is_printable(key))
             return false;
-        prompt_open(ui, PROMPT_FILTER, buf_cstr(&ui->conversations.filter));
+        prompt_open(ui, PROMPT_FILTER, ui->conversations.filter.s);
         input_edit(&ui->prompt.draft, key);
         prompt_changed(ui);
         return true;
@@ -407,7 +410,7 @@ static void draw_prompt(const struct ui *ui, int y, int x, int width, const char
         from += text_cell(from, strlen(from), &cell);
     }
     int column = used + screen_text(y, x + used, width - used, from, strlen(from), STYLE_UNDERLINE);
-    char *after = text_clean_string(draft_text(d) + d->caret, d->text.n - d->caret, true);
+    char *after = text_clean_string(draft_text(d) + d->caret, d->text.len - d->caret, true);
     screen_text(y, x + column, width - column, after, strlen(after), STYLE_UNDERLINE);
     free(before);
     free(after);
@@ -425,7 +428,7 @@ static void draw_hint(int y, int x, int width, const char *hint)
 void panel_age(const struct conversation *c, char *out, size_t cap)
 {
     char age[32];
-    status_age(c->updated_ms, ui_wall_ms(), age, sizeof age);
+    status_age(c->updated_ms, clock_wall_ms(), age, sizeof age);
     snprintf(out, cap, "%s%s%s", c->who ? c->who : "", c->who ? ", " : "", age);
 }
 
@@ -474,7 +477,7 @@ static void draw_list_hints(const struct ui *ui, int y, int x, int width)
 static void draw_conversations(struct ui *ui, int y, int x, int height, int width, int *caret_y, int *caret_x)
 {
     struct conversations *c = &ui->conversations;
-    size_t *visible = mem_zalloc((c->n + 1) * sizeof *visible), n = panel_visible(ui, visible, c->n);
+    size_t *visible = mem_new(1, (c->n + 1) * sizeof *visible), n = panel_visible(ui, visible, c->n);
     char heading[160];
     if (c->found)
         snprintf(heading, sizeof heading, "Found: %s", c->query);
@@ -482,13 +485,13 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
         snprintf(heading, sizeof heading, "Conversations");
     char count[24];
     snprintf(count, sizeof count, "%zu", n);
-    bool filter = ui->prompt.kind == PROMPT_FILTER || c->filter.n;
+    bool filter = ui->prompt.kind == PROMPT_FILTER || c->filter.len;
     int first = y;
     if (height > 1 + filter) /* or it is left out */
         draw_row(first++, x, width, heading, c->known ? count : "", STYLE_BOLD);
     if (ui->prompt.kind == PROMPT_FILTER)
         draw_prompt(ui, first++, x, width, "/", caret_y, caret_x);
-    else if (c->filter.n)
+    else if (c->filter.len)
         draw_row(first++, x, width, c->filter.s, "filter", STYLE_UNDERLINE);
     int left = y + height - first, step = c->found && left > 1 ? 2 : 1;
     bool hints = left >= step + 2;
@@ -501,7 +504,10 @@ static void draw_conversations(struct ui *ui, int y, int x, int height, int widt
         draw_conversation(ui, visible[i], i == c->selected, step > 1, first + (int)(i - c->top) * step, x, width,
                           caret_y, caret_x);
     if (!n && room)
-        draw_hint(first, x, width, !c->known ? "…" : c->found || c->filter.n ? "nothing found" : "nothing saved yet");
+        draw_hint(first, x, width,
+                  !c->known                   ? "…"
+                  : c->found || c->filter.len ? "nothing found"
+                                              : "nothing saved yet");
     if (hints)
         draw_list_hints(ui, y + height - 2, x, width);
     free(visible);
@@ -533,7 +539,7 @@ static void draw_setting(struct ui *ui, size_t i, int y, int x, int width, int *
         screen_fill(y, x, width, " ", 0);
         screen_text(y, x, width, name, strlen(name), STYLE_BOLD);
         /* Its last digit stays where it was; the caret is right of that. */
-        int typed = text_width(draft_text(&ui->prompt.draft), ui->prompt.draft.text.n);
+        int typed = text_width(draft_text(&ui->prompt.draft), ui->prompt.draft.text.len);
         int room = width - text_width(name, strlen(name)) - 1;
         typed = typed < room ? typed : room;
         draw_prompt(ui, y, x + width - typed, typed + 1, "", caret_y, caret_x);

@@ -8,6 +8,9 @@
  */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "decode.h"
 #include "status.h"
 #include "text.h"
@@ -22,14 +25,14 @@
 #define HELP_WIDTH 72
 
 struct plain {
-    struct buf typed;   /* not ended by a newline yet */
-    struct buf message; /* lines that were continued */
-    bool in_line;       /* something was printed since the last newline */
-    bool thinking;      /* a thought was announced, its answer has not begun */
-    bool interactive;   /* a person types at a terminal, which shows it */
-    bool echoed;        /* ... so the message sent last need not be printed */
-    bool ended;         /* end of input */
-    bool quit;          /* UI_QUIT was said */
+    struct buffer typed;   /* not ended by a newline yet */
+    struct buffer message; /* lines that were continued */
+    bool in_line;          /* something was printed since the last newline */
+    bool thinking;         /* a thought was announced, its answer has not begun */
+    bool interactive;      /* a person types at a terminal, which shows it */
+    bool echoed;           /* ... so the message sent last need not be printed */
+    bool ended;            /* end of input */
+    bool quit;             /* UI_QUIT was said */
 };
 
 static void print(struct ui *ui, const char *s, size_t n)
@@ -69,7 +72,9 @@ void plain_prompt(struct ui *ui)
 void plain_open(struct ui *ui)
 {
     tty_locale();
-    ui->lines = mem_zalloc(sizeof *ui->lines);
+    ui->lines = mem_new(1, sizeof *ui->lines);
+    buffer_init(&ui->lines->typed);
+    buffer_init(&ui->lines->message);
     ui->transcript.ascii = true;
     ui->lines->interactive = isatty(STDIN_FILENO);
     if (ui->lines->interactive)
@@ -81,8 +86,8 @@ void plain_close(struct ui *ui)
     if (!ui->lines)
         return;
     end_line(ui);
-    buf_free(&ui->lines->typed);
-    buf_free(&ui->lines->message);
+    buffer_free(&ui->lines->typed);
+    buffer_free(&ui->lines->message);
     free(ui->lines);
     ui->lines = NULL;
 }
@@ -92,12 +97,12 @@ void plain_close(struct ui *ui)
 static void take_line(struct ui *ui, const char *typed, size_t typed_n)
 {
     struct plain *p = ui->lines;
-    struct buf line = {0};
+    struct buffer line = BUFFER_INIT;
     size_t n;
     p->in_line = false;                 /* the terminal echoed its end */
     decode_text(typed, typed_n, &line); /* keys that edit elsewhere leave nothing behind */
-    char *text = text_valid(buf_cstr(&line), line.n, &n);
-    buf_free(&line);
+    char *text = text_valid(line.s, line.len, &n);
+    buffer_free(&line);
     if (ui->prompt.kind == PROMPT_DELETE) {
         ui->prompt.kind = PROMPT_NONE;
         if (text[0] == 'y' || text[0] == 'Y')
@@ -106,16 +111,16 @@ static void take_line(struct ui *ui, const char *typed, size_t typed_n)
         return;
     }
     bool continued = n && text[n - 1] == '\\';
-    buf_add(&p->message, text, n - continued);
+    buffer_add(&p->message, text, n - continued);
     free(text);
     if (continued) {
-        buf_str(&p->message, "\n");
+        buffer_puts(&p->message, "\n");
         return;
     }
     if (p->message.s[strspn(p->message.s, " \t\n")])
         command_line(ui, p->message.s);
     p->echoed = p->interactive && ui->next_event < ui->n_events && ui->events[ui->n_events - 1].type == UI_SEND;
-    buf_clear(&p->message);
+    buffer_clear(&p->message);
 }
 
 /* Whether what was typed may be acted on now: a message waits for the answer being written, /stop does not. */
@@ -123,14 +128,14 @@ static bool may_take(const struct ui *ui, const char *line, size_t n)
 {
     if (!ui_answering(ui))
         return true;
-    if (!ui->lines->interactive || ui->lines->message.n)
+    if (!ui->lines->interactive || ui->lines->message.len)
         return false;
     enum action action;
     const char *argument, *message;
-    struct buf typed = {0};
+    struct buffer typed = BUFFER_INIT;
     decode_text(line, n, &typed);
-    bool is_command = typed.n && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
-    buf_free(&typed);
+    bool is_command = typed.len && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
+    buffer_free(&typed);
     return is_command;
 }
 
@@ -144,7 +149,7 @@ static bool is_behind(const struct ui *ui)
 static ptrdiff_t next_line(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    const char *end = p->typed.n && !is_behind(ui) ? memchr(p->typed.s, '\n', p->typed.n) : NULL;
+    const char *end = p->typed.len && !is_behind(ui) ? memchr(p->typed.s, '\n', p->typed.len) : NULL;
     return end && may_take(ui, p->typed.s, (size_t)(end - p->typed.s)) ? end - p->typed.s : -1;
 }
 
@@ -152,7 +157,7 @@ static ptrdiff_t next_line(const struct ui *ui)
 static bool is_over(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    return p->ended && !p->quit && (p->interactive || (!p->typed.n && !p->message.n && !is_behind(ui)));
+    return p->ended && !p->quit && (p->interactive || (!p->typed.len && !p->message.len && !is_behind(ui)));
 }
 
 bool plain_due(const struct ui *ui)
@@ -165,11 +170,11 @@ static void end_input(struct ui *ui)
     struct plain *p = ui->lines;
     p->ended = true;
     tty_listen(false);
-    bool continued = p->message.n || (p->typed.n > 1 && p->typed.s[p->typed.n - 2] == '\\');
-    if (p->typed.n && p->typed.s[p->typed.n - 1] != '\n')
-        buf_str(&p->typed, "\n");
+    bool continued = p->message.len || (p->typed.len > 1 && p->typed.s[p->typed.len - 2] == '\\');
+    if (p->typed.len && p->typed.s[p->typed.len - 1] != '\n')
+        buffer_puts(&p->typed, "\n");
     if (continued)
-        buf_str(&p->typed, "\n"); /* by nothing */
+        buffer_puts(&p->typed, "\n"); /* by nothing */
 }
 
 void plain_read(struct ui *ui)
@@ -184,11 +189,11 @@ void plain_read(struct ui *ui)
             end_input(ui);
             break;
         }
-        buf_add(&p->typed, block, (size_t)n);
+        buffer_add(&p->typed, block, (size_t)n);
     }
     for (ptrdiff_t n; (n = next_line(ui)) >= 0; took = true) {
         take_line(ui, p->typed.s, (size_t)n);
-        buf_remove(&p->typed, 0, (size_t)n + 1);
+        buffer_remove(&p->typed, 0, (size_t)n + 1);
     }
     if (took)
         plain_prompt(ui);
@@ -204,7 +209,7 @@ static void print_header(struct ui *ui, enum ui_role role, int64_t time_ms)
 {
     char when[40] = "", line[64];
     if (time_ms)
-        status_time(time_ms, ui_wall_ms(), when, sizeof when);
+        status_time(time_ms, clock_wall_ms(), when, sizeof when);
     snprintf(line, sizeof line, "%s%s%s:\n", role == UI_PERSON ? "you" : "chinwag", *when ? " " : "", when);
     end_line(ui);
     print(ui, line, strlen(line));
@@ -303,14 +308,14 @@ void plain_settings(struct ui *ui)
 {
     for (size_t i = 0; i < ui->settings.n; i++) {
         const struct setting *s = &ui->settings.v[i];
-        struct buf line = {0};
+        struct buffer line = BUFFER_INIT;
         if (s->text)
-            buf_printf(&line, "%s: %s (%s)", s->name, *s->text || !s->blank ? s->text : s->blank, s->help);
+            buffer_printf(&line, "%s: %s (%s)", s->name, *s->text || !s->blank ? s->text : s->blank, s->help);
         else
-            buf_printf(&line, "%s: %.*f, from %.*f to %.*f (%s)", s->name, s->decimals, s->value, s->decimals, s->min,
-                       s->decimals, s->max, s->help);
+            buffer_printf(&line, "%s: %.*f, from %.*f to %.*f (%s)", s->name, s->decimals, s->value, s->decimals,
+                          s->min, s->decimals, s->max, s->help);
         plain_say(ui, line.s);
-        buf_free(&line);
+        buffer_free(&line);
     }
 }
 

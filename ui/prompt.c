@@ -1,6 +1,8 @@
 /* prompt.c - the question asked in the draft's place or in a panel's row; see state.h. */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/mem.h"
 #include "screen.h"
 #include "text.h"
 
@@ -58,9 +60,9 @@ void prompt_set_choices(struct ui *ui, const char *const *choices, size_t n)
     for (size_t i = 0; i < p->n_choices; i++)
         free(p->choices[i]);
     free(p->choices);
-    p->choices = n ? mem_zalloc(n * sizeof *p->choices) : NULL;
+    p->choices = n ? mem_new(1, n * sizeof *p->choices) : NULL;
     for (size_t i = 0; i < n; i++)
-        p->choices[i] = mem_strdup(choices[i]);
+        p->choices[i] = mem_string_or_empty(choices[i]);
     p->n_choices = n;
     p->choice = SIZE_MAX;
 }
@@ -68,7 +70,7 @@ void prompt_set_choices(struct ui *ui, const char *const *choices, size_t n)
 void prompt_close(struct ui *ui)
 {
     if (ui->prompt.kind == PROMPT_FILTER)
-        buf_clear(&ui->conversations.filter);
+        buffer_clear(&ui->conversations.filter);
     ui->prompt.kind = PROMPT_NONE;
     prompt_set_choices(ui, NULL, 0);
     draft_set(&ui->prompt.draft, "");
@@ -148,12 +150,12 @@ static bool complete_model(struct ui *ui)
             n--;
     while (n && ((unsigned char)p->choices[0][n] & 0xc0) == 0x80)
         n--;
-    if (n <= p->draft.text.n)
+    if (n <= p->draft.text.len)
         return false;
-    struct buf common = {0};
-    buf_add(&common, p->choices[0], n);
+    struct buffer common = BUFFER_INIT;
+    buffer_add(&common, p->choices[0], n);
     draft_set(&p->draft, common.s);
-    buf_free(&common);
+    buffer_free(&common);
     prompt_changed(ui);
     return true;
 }
@@ -234,7 +236,7 @@ void prompt_changed(struct ui *ui)
     switch (ui->prompt.kind) {
     case PROMPT_FIND: find(ui, 0); break;
     case PROMPT_FILTER:
-        buf_set(&ui->conversations.filter, draft_text(&ui->prompt.draft), ui->prompt.draft.text.n);
+        buffer_set(&ui->conversations.filter, draft_text(&ui->prompt.draft), ui->prompt.draft.text.len);
         ui->conversations.selected = ui->conversations.top = 0;
         break;
     case PROMPT_HISTORY: ui->prompt.selected = 0; break;

@@ -1,7 +1,7 @@
 /* screen.c - see screen.h */
 #include "screen.h"
 
-#include "mem.h"
+#include "../src/base/buffer.h"
 #include "text.h"
 #include "tty.h"
 
@@ -80,7 +80,7 @@ static void set_style(unsigned style)
 /* ---- taking and giving back ---- */
 
 /* Appends a capability without its padding, which only old hardware needs. */
-static void add_capability(struct buf *b, const char *name)
+static void add_capability(struct buffer *b, const char *name)
 {
     const char *s = tigetstr(name);
     if (!s || s == (char *)-1)
@@ -89,20 +89,20 @@ static void add_capability(struct buf *b, const char *name)
         if (s[0] == '$' && s[1] == '<' && strchr(s, '>'))
             s = strchr(s, '>') + 1;
         else
-            buf_add(b, s++, 1);
+            buffer_add(b, s++, 1);
     }
 }
 
 static void arm_restore(void)
 {
     static const char *const capabilities[] = {"rmkx", "sgr0", "op", "cnorm", "rmcup"};
-    struct buf b = {0};
-    buf_str(&b, PASTE_OFF MOUSE_OFF);
+    struct buffer b = BUFFER_INIT;
+    buffer_puts(&b, PASTE_OFF MOUSE_OFF);
     for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
         add_capability(&b, capabilities[i]);
-    buf_str(&b, "\r");
+    buffer_puts(&b, "\r");
     tty_set_restore(b.s);
-    buf_free(&b);
+    buffer_free(&b);
 }
 
 bool screen_open(char *err, size_t cap)

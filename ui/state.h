@@ -5,11 +5,11 @@
 #ifndef UI_STATE_H
 #define UI_STATE_H
 
+#include "../src/base/buffer.h"
 #include "actions.h"
 #include "clipboard.h"
 #include "draft.h"
 #include "keycodes.h"
-#include "mem.h"
 #include "paste.h"
 #include "transcript.h"
 #include "ui.h"
@@ -71,7 +71,7 @@ struct conversations {
     char *wanted; /* part of the title to be opened once the list is there; NULL: none */
     bool found;   /* they are search results ... */
     char *query;  /* ... of this */
-    struct buf filter;
+    struct buffer filter;
     char *find; /* what to find in the conversation being opened; NULL: nothing */
     int64_t find_in;
     size_t selected, top; /* among those the filter lets through */
@@ -100,7 +100,7 @@ struct copying {
     size_t n;      /* bytes */
     bool to_tmux;
     struct clipboard_transfer transfer;
-    struct buf text; /* while the transfer runs */
+    struct buffer text; /* while the transfer runs */
 };
 
 struct event {
@@ -122,16 +122,16 @@ struct ui {
     struct draft draft;
     /* Enter was pressed while an answer is written: the draft is sent when it ends, if it is still this text. */
     enum { QUEUED_NOT, QUEUED, QUEUED_STOPPING /* and Esc has stopped the answer */ } queued;
-    struct buf queued_text;
+    struct buffer queued_text;
     struct history history;
     struct prompt prompt;
     struct paste paste;
     int *keys; /* of one reading */
     size_t cap_keys;
-    struct buf pasted;   /* gathered from the keys of one reading */
-    char completing[80]; /* beginning that Tab is going through the completions of; "" = none */
-    size_t completion;   /* the one shown */
-    bool popup_closed;   /* Esc closed the list of completions; the next key opens it again */
+    struct buffer pasted; /* gathered from the keys of one reading */
+    char completing[80];  /* beginning that Tab is going through the completions of; "" = none */
+    size_t completion;    /* the one shown */
+    bool popup_closed;    /* Esc closed the list of completions; the next key opens it again */
 
     enum focus focus;
     struct conversations conversations;
@@ -149,13 +149,13 @@ struct ui {
     struct copying copying;
     pid_t editor; /* 0: none runs */
     char *editor_file;
-    struct buf editor_text; /* the draft as that file got it, without line ends after it */
+    struct buffer editor_text; /* the draft as that file got it, without line ends after it */
 
-    struct buf draft_seen; /* the message typed, when it was looked at last */
-    struct buf draft_told; /* ... and as the caller knows it */
-    bool draft_told_rests; /* the caller knows, too, that it was left so */
-    int64_t draft_rest_ms; /* when the typing will have rested; 0 = the caller knows */
-    int64_t draft_late_ms; /* when the caller is told though it does not */
+    struct buffer draft_seen; /* the message typed, when it was looked at last */
+    struct buffer draft_told; /* ... and as the caller knows it */
+    bool draft_told_rests;    /* the caller knows, too, that it was left so */
+    int64_t draft_rest_ms;    /* when the typing will have rested; 0 = the caller knows */
+    int64_t draft_late_ms;    /* when the caller is told though it does not */
 
     bool dirty;        /* something is to be drawn ... */
     bool urgent;       /* ... that a key changed */
@@ -178,7 +178,6 @@ void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((form
 void ui_flash_end(struct ui *ui);
 bool ui_answering(const struct ui *ui); /* an answer is awaited or being written */
 bool ui_animated(const struct ui *ui);
-int64_t ui_wall_ms(void);
 
 /* ---- commands.c ---- */
 void command_do(struct ui *ui, enum action action, const char *argument);

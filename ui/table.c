@@ -1,7 +1,7 @@
 /* table.c - see table.h */
 #include "table.h"
 
-#include "mem.h"
+#include "../src/base/mem.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static uint32_t row_src(const struct flow *cells, size_t n)
 static void put_row(const struct table *t, const struct flow *cells, const int *widths, bool ascii,
                     void (*begin)(void *ctx), void *ctx, struct lines *out)
 {
-    struct wrapped *wrapped = mem_zalloc(t->n_columns * sizeof *wrapped);
+    struct wrapped *wrapped = mem_new(1, t->n_columns * sizeof *wrapped);
     size_t height = 1;
     for (size_t i = 0; i < t->n_columns; i++) {
         wrap_cell(&cells[i], widths[i], &wrapped[i]);
@@ -129,7 +129,7 @@ void table_layout(const struct table *t, int width, bool ascii, void (*begin)(vo
     if (!t->n_columns)
         return;
     size_t rows = t->n_cells / t->n_columns;
-    int *natural = mem_zalloc(2 * t->n_columns * sizeof *natural), *widths = natural + t->n_columns;
+    int *natural = mem_new(1, 2 * t->n_columns * sizeof *natural), *widths = natural + t->n_columns;
     for (size_t i = 0; i < rows * t->n_columns; i++) {
         int w = text_width(t->cells[i].s, t->cells[i].n), *column = &natural[i % t->n_columns];
         *column = w > *column ? w : *column;

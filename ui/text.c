@@ -1,7 +1,8 @@
 /* text.c - see text.h */
 #include "text.h"
 
-#include "mem.h"
+#include "../src/base/buffer.h"
+#include "../src/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ size_t text_encode(uint32_t cp, char out[4])
 /* ---- cleaning ---- */
 
 struct cleaner {
-    struct buf text;
+    struct buffer text;
     uint32_t *origin;
     size_t origin_cap;
     int column;      /* of the line, for tabs */
@@ -53,10 +54,10 @@ static void put(struct cleaner *c, uint32_t cp, size_t origin)
 {
     char bytes[4] = {(char)cp};
     size_t n = cp < 0x80 ? 1 : text_encode(cp, bytes);
-    c->origin = mem_grow(c->origin, &c->origin_cap, c->text.n + n + 1, sizeof *c->origin);
+    c->origin = mem_grow(c->origin, &c->origin_cap, c->text.len + n + 1, sizeof *c->origin);
     for (size_t i = 0; i < n; i++)
-        c->origin[c->text.n + i] = (uint32_t)origin;
-    buf_add(&c->text, bytes, n);
+        c->origin[c->text.len + i] = (uint32_t)origin;
+    buffer_add(&c->text, bytes, n);
 }
 
 static void put_newline(struct cleaner *c, size_t origin)
@@ -122,7 +123,7 @@ static void put_character(struct cleaner *c, uint32_t cp, size_t origin)
 
 void text_clean(const char *s, size_t n, struct cleaned *out)
 {
-    struct cleaner c = {.marks = -1};
+    struct cleaner c = {.text = BUFFER_INIT, .marks = -1};
     for (size_t i = 0; i < n;) {
         uint32_t cp;
         size_t length = text_decode(s + i, n - i, &cp);
@@ -138,10 +139,10 @@ void text_clean(const char *s, size_t n, struct cleaned *out)
             put_character(&c, cp, i);
         i += length;
     }
-    buf_add(&c.text, "", 0);
-    c.origin = mem_grow(c.origin, &c.origin_cap, c.text.n + 1, sizeof *c.origin);
-    c.origin[c.text.n] = (uint32_t)n;
-    *out = (struct cleaned){c.text.s, c.origin, c.text.n};
+    c.origin = mem_grow(c.origin, &c.origin_cap, c.text.len + 1, sizeof *c.origin);
+    c.origin[c.text.len] = (uint32_t)n;
+    size_t len = c.text.len;
+    *out = (struct cleaned){buffer_take(&c.text), c.origin, len};
 }
 
 void cleaned_free(struct cleaned *c)
@@ -258,7 +259,7 @@ size_t text_words(const char *s, size_t n)
 
 char *text_valid(const char *s, size_t n, size_t *out_n)
 {
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < n;) {
         uint32_t cp;
         char bytes[4];
@@ -268,12 +269,11 @@ char *text_valid(const char *s, size_t n, size_t *out_n)
             cp = '\n';
         bool control = (cp < 0x20 && cp != '\n' && cp != '\t') || (cp >= 0x7f && cp < 0xa0);
         if (!control && !crlf)
-            buf_add(&b, bytes, text_encode(cp, bytes));
+            buffer_add(&b, bytes, text_encode(cp, bytes));
         i += length;
     }
-    buf_add(&b, "", 0);
-    *out_n = b.n;
-    return b.s;
+    *out_n = b.len;
+    return buffer_take(&b);
 }
 
 /* Boundaries are found within one line: the algorithms want context, and a newline is a boundary of every kind. */
@@ -300,7 +300,7 @@ static size_t boundary(const char *s, size_t n, size_t at, bool forward, boundar
     size_t length = l.end - l.start, i = at - l.start;
     if (!length)
         return at;
-    char *breaks = mem_zalloc(length);
+    char *breaks = mem_new(1, length);
     find(u8(s + l.start), length, breaks);
     if (forward)
         do

@@ -1,6 +1,7 @@
 /* transcript.c - see transcript.h */
 #include "transcript.h"
 
+#include "../src/base/mem.h"
 #include "markdown.h"
 #include "text.h"
 
@@ -11,7 +12,7 @@
 
 static size_t trimmed(const struct entry *e)
 {
-    size_t n = e->text.n;
+    size_t n = e->text.len;
     while (n && (e->text.s[n - 1] == '\n' || e->text.s[n - 1] == ' ' || e->text.s[n - 1] == '\r'))
         n--;
     return n;
@@ -78,7 +79,7 @@ static void layout_answer(struct entry *e, const struct markdown_options *option
         e->closed_lines = e->lines.n;
     }
     if (!e->finished) {
-        size_t closed = markdown_closed(e->text.s, e->text.n, e->closed);
+        size_t closed = markdown_closed(e->text.s, e->text.len, e->closed);
         if (closed > e->closed) {
             layout_block(e, e->closed, closed, options);
             e->closed = closed;
@@ -94,7 +95,7 @@ static void layout(const struct transcript *t, struct entry *e)
     int width = t->width - TRANSCRIPT_INDENT;
     struct markdown_options options = {.width = width > 4 ? width : 4, .ascii = t->ascii};
     bool unfolded = transcript_is_unfolded(t, e);
-    if (e->laid_width == options.width && e->laid_n == e->text.n && e->laid_unfolded == unfolded)
+    if (e->laid_width == options.width && e->laid_n == e->text.len && e->laid_unfolded == unfolded)
         return;
     if (e->laid_width != options.width || e->laid_unfolded != unfolded || e->role != UI_MODEL_ANSWER) {
         lines_truncate(&e->lines, 0);
@@ -106,7 +107,7 @@ static void layout(const struct transcript *t, struct entry *e)
     else
         layout_plain(e, options.width);
     e->laid_width = options.width;
-    e->laid_n = e->text.n;
+    e->laid_n = e->text.len;
 }
 
 /* ---- rows ---- */
@@ -130,7 +131,7 @@ static bool is_waiting(const struct entry *e)
 static size_t rows_of(const struct transcript *t, struct entry *e)
 {
     layout(t, e);
-    return head_of(e) + e->lines.n + is_waiting(e) + (e->footnote.n != 0) + 1;
+    return head_of(e) + e->lines.n + is_waiting(e) + (e->footnote.len != 0) + 1;
 }
 
 /* A position: a row of an entry. */
@@ -233,7 +234,7 @@ static void leave_tail(struct transcript *t)
         return;
     t->following = false;
     t->seen_entry = t->n ? t->n - 1 : 0;
-    t->seen_text = t->n ? t->v[t->n - 1].text.n : 0;
+    t->seen_text = t->n ? t->v[t->n - 1].text.len : 0;
 }
 
 static void move_top(struct transcript *t, struct position p)
@@ -343,14 +344,14 @@ void transcript_resize(struct transcript *t, int width, int height)
 
 void transcript_init(struct transcript *t)
 {
-    *t = (struct transcript){.width = 80, .height = 20, .following = true};
+    *t = (struct transcript){.width = 80, .height = 20, .following = true, .find = BUFFER_INIT};
 }
 
 void transcript_clear(struct transcript *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        buf_free(&t->v[i].text);
-        buf_free(&t->v[i].footnote);
+        buffer_free(&t->v[i].text);
+        buffer_free(&t->v[i].footnote);
         lines_free(&t->v[i].lines);
     }
     t->n = 0;
@@ -362,16 +363,17 @@ void transcript_free(struct transcript *t)
 {
     transcript_clear(t);
     free(t->v);
-    buf_free(&t->find);
-    *t = (struct transcript){0};
+    buffer_free(&t->find);
+    *t = (struct transcript){.find = BUFFER_INIT};
 }
 
 void transcript_add(struct transcript *t, int64_t id, enum ui_role role, const char *text, size_t n, int64_t time_ms)
 {
     t->v = mem_grow(t->v, &t->cap, t->n + 1, sizeof *t->v);
     struct entry *e = &t->v[t->n++];
-    *e = (struct entry){.id = id, .role = role, .time_ms = time_ms, .finished = n > 0};
-    buf_add(&e->text, text ? text : "", n);
+    *e = (struct entry){
+        .id = id, .role = role, .time_ms = time_ms, .text = BUFFER_INIT, .footnote = BUFFER_INIT, .finished = n > 0};
+    buffer_add(&e->text, text ? text : "", n);
 }
 
 static struct entry *entry_of(struct transcript *t, int64_t id)
@@ -390,7 +392,7 @@ bool transcript_append(struct transcript *t, int64_t id, const char *piece, size
     if (e->finished)
         e->laid_width = 0;
     e->finished = false;
-    buf_add(&e->text, piece, n);
+    buffer_add(&e->text, piece, n);
     return true;
 }
 
@@ -401,11 +403,11 @@ bool transcript_append_thought(struct transcript *t, int64_t id, const struct ui
     if (!e)
         return false;
     e->thinking = *thought;
-    if (n && (e->finished || e->text.n > e->thought))
+    if (n && (e->finished || e->text.len > e->thought))
         e->laid_width = 0;
     if (n)
         e->finished = false;
-    buf_insert(&e->text, e->thought, piece, n);
+    buffer_insert(&e->text, e->thought, piece, n);
     e->thought += n;
     return true;
 }
@@ -417,10 +419,10 @@ bool transcript_finish(struct transcript *t, int64_t id, const char *footnote)
         return false;
     e->finished = true;
     e->laid_width = 0;
-    buf_clear(&e->footnote);
+    buffer_clear(&e->footnote);
     if (footnote && *footnote) {
         char *clean = text_clean_string(footnote, strlen(footnote), true);
-        buf_str(&e->footnote, clean);
+        buffer_puts(&e->footnote, clean);
         free(clean);
     }
     return true;
@@ -442,8 +444,8 @@ void transcript_remove(struct transcript *t, int64_t id)
         return;
     size_t keep = (size_t)(e - t->v);
     for (size_t i = keep; i < t->n; i++) {
-        buf_free(&t->v[i].text);
-        buf_free(&t->v[i].footnote);
+        buffer_free(&t->v[i].text);
+        buffer_free(&t->v[i].footnote);
         lines_free(&t->v[i].lines);
     }
     t->n = keep;
@@ -463,14 +465,14 @@ struct entry *transcript_last(struct transcript *t, enum ui_role role)
 
 /* A paragraph's text put together from its wrapped lines, so that a match may cross their ends. */
 struct paragraph {
-    struct buf text;
+    struct buffer text;
     size_t first, n; /* lines */
     size_t *start;   /* of each line in text; n + 1 of them */
 };
 
 static void paragraph_at(const struct lines *l, size_t first, struct paragraph *p)
 {
-    *p = (struct paragraph){.first = first};
+    *p = (struct paragraph){.text = BUFFER_INIT, .first = first};
     size_t end = first + 1, cap = 0;
     while (end < l->n && l->v[end].joins)
         end++;
@@ -479,23 +481,23 @@ static void paragraph_at(const struct lines *l, size_t first, struct paragraph *
     for (size_t i = 0; i < p->n; i++) {
         const struct line *line = &l->v[first + i];
         if (i && line->joins == 2)
-            buf_str(&p->text, " ");
-        p->start[i] = p->text.n;
-        buf_add(&p->text, l->text + line->text + line->margin, line->len - line->margin);
+            buffer_puts(&p->text, " ");
+        p->start[i] = p->text.len;
+        buffer_add(&p->text, l->text + line->text + line->margin, line->len - line->margin);
     }
-    p->start[p->n] = p->text.n;
+    p->start[p->n] = p->text.len;
 }
 
 static void paragraph_free(struct paragraph *p)
 {
-    buf_free(&p->text);
+    buffer_free(&p->text);
     free(p->start);
 }
 
 bool transcript_match(const struct transcript *t, const struct entry *e, size_t line, size_t from, size_t *start,
                       size_t *end)
 {
-    if (!t->find.n)
+    if (!t->find.len)
         return false;
     size_t first = line;
     while (first && e->lines.v[first].joins)
@@ -505,7 +507,7 @@ bool transcript_match(const struct transcript *t, const struct entry *e, size_t 
     size_t own = p.start[line - first], next = p.start[line - first + 1], at = 0, margin = e->lines.v[line].margin;
     size_t a, b;
     bool found = false;
-    while (!found && text_find(p.text.s ? p.text.s : "", p.text.n, t->find.s, t->find.n, at, &a, &b)) {
+    while (!found && text_find(p.text.s, p.text.len, t->find.s, t->find.len, at, &a, &b)) {
         size_t lo = a > own ? a - own + margin : margin, hi = (b < next ? b : next) - own + margin;
         if (a < next && b > own && hi > from) {
             *start = lo > from ? lo : from;
@@ -522,7 +524,7 @@ bool transcript_match(const struct transcript *t, const struct entry *e, size_t 
 static void reveal(const struct transcript *t, struct entry *e)
 {
     size_t start, end;
-    e->revealed = e->thought && text_find(e->text.s, e->thought, t->find.s, t->find.n, 0, &start, &end);
+    e->revealed = e->thought && text_find(e->text.s, e->thought, t->find.s, t->find.len, 0, &start, &end);
 }
 
 /* Adds the matches of one entry, in order. */
@@ -535,7 +537,7 @@ static void matches_of(const struct transcript *t, size_t index, struct match **
         struct paragraph p;
         size_t at = 0, a, b;
         paragraph_at(&e->lines, line, &p);
-        while (text_find(p.text.s ? p.text.s : "", p.text.n, t->find.s, t->find.n, at, &a, &b)) {
+        while (text_find(p.text.s, p.text.len, t->find.s, t->find.len, at, &a, &b)) {
             size_t own = 0;
             while (own + 1 < p.n && p.start[own + 1] <= a)
                 own++;
@@ -553,10 +555,10 @@ size_t transcript_find(struct transcript *t, const char *needle, int direction, 
     struct match *matches = NULL;
     size_t n = 0, cap = 0, current = 0;
     char *clean = text_clean_string(needle, strlen(needle), true);
-    bool again = t->current_number && !strcmp(clean, buf_cstr(&t->find));
-    buf_set(&t->find, clean, strlen(clean));
+    bool again = t->current_number && !strcmp(clean, t->find.s);
+    buffer_set(&t->find, clean, strlen(clean));
     free(clean);
-    for (size_t i = 0; i < t->n && t->find.n; i++)
+    for (size_t i = 0; i < t->n && t->find.len; i++)
         matches_of(t, i, &matches, &n, &cap);
     if (n) {
         current = n - 1;
@@ -580,6 +582,6 @@ void transcript_find_clear(struct transcript *t)
 {
     for (size_t i = 0; i < t->n; i++)
         t->v[i].revealed = false;
-    buf_clear(&t->find);
+    buffer_clear(&t->find);
     t->current_number = 0;
 }

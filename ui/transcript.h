@@ -10,8 +10,8 @@
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
 
+#include "../src/base/buffer.h"
 #include "lines.h"
-#include "mem.h"
 #include "ui.h"
 
 #include <stdbool.h>
@@ -24,15 +24,15 @@ struct entry {
     int64_t id;
     enum ui_role role;
     int64_t time_ms;
-    int number, count; /* of several answers to one question: which, of how many; 0 = the only one */
-    struct buf text;   /* raw: the thought, then the answer */
-    size_t thought;    /* bytes of text that are the thought */
+    int number, count;  /* of several answers to one question: which, of how many; 0 = the only one */
+    struct buffer text; /* raw: the thought, then the answer */
+    size_t thought;     /* bytes of text that are the thought */
     struct ui_thought thinking;
-    bool revealed;       /* what is searched for is in the thought: unfolded while it is */
-    struct buf footnote; /* clean; empty = none */
-    bool finished;       /* no more pieces: laid out as a whole. So is what was added with text, until it grows */
-    struct lines lines;  /* valid if laid_width is the width */
-    int laid_width;      /* 0 = not laid out */
+    bool revealed;          /* what is searched for is in the thought: unfolded while it is */
+    struct buffer footnote; /* clean; empty = none */
+    bool finished;          /* no more pieces: laid out as a whole. So is what was added with text, until it grows */
+    struct lines lines;     /* valid if laid_width is the width */
+    int laid_width;         /* 0 = not laid out */
     bool laid_unfolded;
     size_t laid_n;       /* bytes of text the lines show */
     size_t closed;       /* text before this is laid out for good ... */
@@ -63,7 +63,7 @@ struct transcript {
     struct anchor top; /* of the view; meaningful when not following */
     size_t seen_entry; /* the tail as it was when the view left it */
     size_t seen_text;
-    struct buf find;       /* what is highlighted; empty = nothing */
+    struct buffer find;    /* what is highlighted; empty = nothing */
     struct match current;  /* the match moved to */
     size_t current_number; /* of it, from 1; 0 = none */
     size_t n_matches;

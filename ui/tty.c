@@ -1,7 +1,6 @@
 /* tty.c - see tty.h */
 #include "tty.h"
-
-#include "mem.h"
+#include "../src/base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/epoll.h>
@@ -164,7 +162,7 @@ void tty_signals(bool plain)
     }
     stack.ss_size = 64 * 1024;
     if (!alternate)
-        alternate = mem_zalloc(stack.ss_size);
+        alternate = mem_new(1, stack.ss_size);
     stack.ss_sp = alternate;
     sigaltstack(&stack, NULL);
     action.sa_handler = on_fatal;
@@ -240,11 +238,4 @@ void tty_stop(void)
     sigaction(SIGTSTP, &standard, &ours);
     kill(0, SIGTSTP); /* the job: `make run` and a pipeline's other parts stop with us */
     sigaction(SIGTSTP, &ours, NULL);
-}
-
-int64_t tty_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

@@ -47,6 +47,4 @@ bool tty_hung_up(void);                  /* nobody is at the other end any more 
 void tty_write(const char *s, size_t n); /* to the terminal, all of it */
 void tty_stop(void);                     /* SIGTSTP's default for the whole job; returns when continued */
 
-int64_t tty_now_ms(void); /* monotonic */
-
 #endif

@@ -6,6 +6,8 @@
  */
 #include "state.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
 #include "tty.h"
 
 #include <string.h>
@@ -15,27 +17,27 @@
 
 static void tell(struct ui *ui, bool rests)
 {
-    buf_set(&ui->draft_told, buf_cstr(&ui->draft_seen), ui->draft_seen.n);
-    ui_emit(ui, UI_DRAFT, 0, rests, buf_cstr(&ui->draft_told));
+    buffer_set(&ui->draft_told, ui->draft_seen.s, ui->draft_seen.len);
+    ui_emit(ui, UI_DRAFT, 0, rests, ui->draft_told.s);
     ui->draft_told_rests = rests;
 }
 
 void typing_look(struct ui *ui)
 {
     const char *message = command_message(&ui->draft), *text = message ? message : "";
-    int64_t now = tty_now_ms();
-    if (strcmp(text, buf_cstr(&ui->draft_seen)) != 0) {
-        buf_set(&ui->draft_seen, text, strlen(text));
+    int64_t now = clock_ms();
+    if (strcmp(text, ui->draft_seen.s) != 0) {
+        buffer_set(&ui->draft_seen, text, strlen(text));
         ui->draft_rest_ms = now + REST_MS;
         if (!ui->draft_late_ms)
             ui->draft_late_ms = now + LATE_MS;
     }
     if (!*text) {
-        if (ui->draft_told.n)
+        if (ui->draft_told.len)
             tell(ui, true);
         ui->draft_rest_ms = ui->draft_late_ms = 0;
     } else if (ui->draft_rest_ms && now >= ui->draft_rest_ms) {
-        if (!ui->draft_told_rests || strcmp(text, buf_cstr(&ui->draft_told)) != 0)
+        if (!ui->draft_told_rests || strcmp(text, ui->draft_told.s) != 0)
             tell(ui, true);
         ui->draft_rest_ms = ui->draft_late_ms = 0;
     } else if (ui->draft_late_ms && now >= ui->draft_late_ms) {
@@ -51,6 +53,6 @@ int64_t typing_due(const struct ui *ui)
 
 void typing_free(struct ui *ui)
 {
-    buf_free(&ui->draft_seen);
-    buf_free(&ui->draft_told);
+    buffer_free(&ui->draft_seen);
+    buffer_free(&ui->draft_told);
 }

@@ -1,6 +1,9 @@
 /* ui.c - see ui.h: the contract's functions over the state. */
 #include "ui.h"
 
+#include "../src/base/buffer.h"
+#include "../src/base/clock.h"
+#include "../src/base/mem.h"
 #include "screen.h"
 #include "state.h"
 #include "status.h"
@@ -13,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define DRAW_SHARE 20     /* drawing takes at most one part in so many of the time while an answer is written ... */
 #define FRAME_MOST_MS 100 /* ... unless that would be seldomer than this */
@@ -30,20 +32,20 @@ static void push(struct ui *ui, struct event e)
 
 void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text)
 {
-    push(ui, (struct event){.type = type, .id = id, .value = value, .text = mem_strdup(text)});
+    push(ui, (struct event){.type = type, .id = id, .value = value, .text = mem_string_or_empty(text)});
 }
 
 void ui_emit_open(struct ui *ui, const struct conversation *c)
 {
-    push(ui, (struct event){.type = UI_OPEN, .id = c->id, .message = c->message, .text = mem_strdup("")});
+    push(ui, (struct event){.type = UI_OPEN, .id = c->id, .message = c->message, .text = mem_string_or_empty("")});
 }
 
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text)
 {
-    struct buf b = {0};
-    buf_add(&b, name, strlen(name) + 1);
-    buf_str(&b, text);
-    push(ui, (struct event){.type = type, .value = value, .text = b.s});
+    struct buffer b = BUFFER_INIT;
+    buffer_add(&b, name, strlen(name) + 1);
+    buffer_puts(&b, text);
+    push(ui, (struct event){.type = type, .value = value, .text = buffer_take(&b)});
 }
 
 bool ui_next_event(struct ui *ui, struct ui_event *event)
@@ -76,11 +78,17 @@ static void close_at_exit(void)
 struct ui *ui_open(char *err, size_t cap)
 {
     static bool registered;
-    struct ui *ui = mem_zalloc(sizeof *ui);
+    struct ui *ui = mem_new(1, sizeof *ui);
     transcript_init(&ui->transcript);
     draft_init(&ui->draft);
     draft_init(&ui->prompt.draft);
-    ui->title = mem_strdup("");
+    buffer_init(&ui->conversations.filter);
+    buffer_init(&ui->queued_text);
+    buffer_init(&ui->editor_text);
+    buffer_init(&ui->pasted);
+    buffer_init(&ui->draft_seen);
+    buffer_init(&ui->draft_told);
+    ui->title = mem_string_or_empty("");
     ui->plain = wants_plain();
     ui->dirty = true;
     if (!ui->plain && !screen_open(err, cap)) {
@@ -116,9 +124,9 @@ void ui_close(struct ui *ui)
     prompt_set_choices(ui, NULL, 0);
     draft_free(&ui->prompt.draft);
     history_clear(&ui->history);
-    buf_free(&ui->pasted);
+    buffer_free(&ui->pasted);
     free(ui->keys);
-    buf_free(&ui->queued_text);
+    buffer_free(&ui->queued_text);
     typing_free(ui);
     copy_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
@@ -135,13 +143,6 @@ int ui_fd(const struct ui *ui)
 {
     (void)ui;
     return tty_fd();
-}
-
-int64_t ui_wall_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 bool ui_answering(const struct ui *ui)
@@ -168,7 +169,7 @@ static int sooner(int timeout, int64_t ms)
 
 int ui_timeout(const struct ui *ui)
 {
-    int64_t now = tty_now_ms();
+    int64_t now = clock_ms();
     int timeout = -1;
     if (ui->next_event < ui->n_events || (ui->plain && plain_due(ui)))
         return 0;
@@ -191,9 +192,9 @@ int ui_timeout(const struct ui *ui)
 
 static void flush_paste(struct ui *ui)
 {
-    if (ui->pasted.n)
-        input_paste(ui, ui->pasted.s, ui->pasted.n);
-    buf_clear(&ui->pasted);
+    if (ui->pasted.len)
+        input_paste(ui, ui->pasted.s, ui->pasted.len);
+    buffer_clear(&ui->pasted);
 }
 
 static void gather_paste(struct ui *ui, int key)
@@ -201,7 +202,7 @@ static void gather_paste(struct ui *ui, int key)
     char bytes[4];
     key &= ~KEYS_ALT; /* an escape within the text */
     if (key > 0 && key < 0x110000)
-        buf_add(&ui->pasted, bytes, text_encode((uint32_t)key, bytes));
+        buffer_add(&ui->pasted, bytes, text_encode((uint32_t)key, bytes));
 }
 
 /* Reads and decodes all keys there are into ui->keys; returns how many. */
@@ -218,7 +219,7 @@ static size_t read_keys(struct ui *ui)
 
 static void take_keys(struct ui *ui)
 {
-    int64_t now = tty_now_ms();
+    int64_t now = clock_ms();
     size_t n = read_keys(ui), unmarked = 0;
     for (size_t i = 0; i < n && !ui->editor; i++) {
         if (i >= unmarked)
@@ -293,7 +294,7 @@ static void find_what_was_opened(struct ui *ui)
 
 void ui_draw(struct ui *ui)
 {
-    int64_t now = tty_now_ms();
+    int64_t now = clock_ms();
     if (ui->plain || ui->editor)
         return;
     if (ui_animated(ui) && now - ui->frame_ms >= STATUS_SPIN_MS) {
@@ -309,7 +310,7 @@ void ui_draw(struct ui *ui)
     draw(ui);
     ui->dirty = ui->urgent = false;
     ui->drawn_ms = now;
-    int64_t wait = (tty_now_ms() - now) * DRAW_SHARE;
+    int64_t wait = (clock_ms() - now) * DRAW_SHARE;
     ui->frame_wait_ms = wait < FRAME_MOST_MS ? (int)wait : FRAME_MOST_MS;
 }
 
@@ -335,16 +336,16 @@ void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
 
 void ui_put_back(struct ui *ui, const char *text)
 {
-    struct buf whole = {0};
+    struct buffer whole = BUFFER_INIT;
     if (ui->plain) {
         ui_flash_format(ui, "Not sent: %s", text);
         return;
     }
-    buf_str(&whole, text);
-    if (ui->draft.text.n)
-        buf_printf(&whole, "\n%s", draft_text(&ui->draft));
+    buffer_puts(&whole, text);
+    if (ui->draft.text.len)
+        buffer_printf(&whole, "\n%s", draft_text(&ui->draft));
     draft_set(&ui->draft, whole.s);
-    buf_free(&whole);
+    buffer_free(&whole);
     ui->dirty = true;
 }
 
@@ -362,7 +363,7 @@ static void place_pending(struct ui *ui)
     if (placed && !ui->status.awaited)
         transcript_remove(&ui->transcript, PENDING_ID);
     else if (!placed && ui->status.awaited && !growing)
-        transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, ui_wall_ms());
+        transcript_add(&ui->transcript, PENDING_ID, UI_MODEL_ANSWER, "", 0, clock_wall_ms());
 }
 
 void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size_t len, int64_t time_ms)
@@ -414,7 +415,7 @@ void ui_flash(struct ui *ui, const char *text)
 {
     free(ui->flash);
     ui->flash = text_clean_string(text, strlen(text), true);
-    ui->flash_until = tty_now_ms() + FLASH_MS;
+    ui->flash_until = clock_ms() + FLASH_MS;
     ui->dirty = true;
     if (ui->plain)
         plain_say(ui, ui->flash);
@@ -470,7 +471,7 @@ void ui_set_status(struct ui *ui, const struct ui_status *status)
     if (!ui_answering(ui))
         ui->stop_asked = 0;
     if (!animated && ui_animated(ui))
-        ui->frame_ms = tty_now_ms();
+        ui->frame_ms = clock_ms();
     if (ui->plain)
         plain_status(ui, &before);
     else

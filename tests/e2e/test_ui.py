@@ -32,8 +32,8 @@ def build_demo():
     out = os.path.join(scratch, "ui_demo")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "ncursesw", "md4c"], capture_output=True, text=True,
                            check=True).stdout.split()
-    room = os.path.join(ROOT, "ui")
-    sources = [os.path.join(room, f) for f in sorted(os.listdir(room)) if f.endswith(".c")]
+    sources = [os.path.join(ROOT, room, f) for room in ("ui", "src/base")
+               for f in sorted(os.listdir(os.path.join(ROOT, room))) if f.endswith(".c")]
     subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-o", out,
                     os.path.join(ROOT, "tests/e2e/ui_demo.c"), *sources, *flags, "-lunistring"], check=True)
     return out

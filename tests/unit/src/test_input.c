@@ -1,4 +1,5 @@
 /* test_input.c - the question of -p, from the option and from standard input. */
+#include "../../../src/base/buffer.h"
 #include "../../../src/input.h"
 
 #include <setjmp.h>
@@ -14,7 +15,7 @@ static char note[256], err[256];
 
 static void cleaned(const char *bytes, size_t n, const char *expected, const char *noted)
 {
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     assert_true(input_clean(&text, bytes, n, "standard input", note, sizeof note, err, sizeof err));
     assert_string_equal(text.s, expected);
     assert_int_equal(text.len, strlen(expected));
@@ -25,7 +26,7 @@ static void cleaned(const char *bytes, size_t n, const char *expected, const cha
 
 static void refused(const char *bytes, size_t n, const char *why)
 {
-    struct buffer text = {0};
+    struct buffer text = BUFFER_INIT;
     assert_false(input_clean(&text, bytes, n, "standard input", note, sizeof note, err, sizeof err));
     if (!strstr(err, why))
         fail_msg("refused with '%s', without '%s'", err, why);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../src/base.h"
-#include "../../../src/buffer.h"
+#include "../../../src/base/buffer.h"
+#include "../../../src/base/clock.h"
 
 #include <cmocka.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct corpus {
 static struct corpus read_corpus(const char *path)
 {
     struct corpus c = {0};
-    struct buffer file = {0};
+    struct buffer file = BUFFER_INIT;
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
     assert_true(buffer_read(&file, fd, (size_t)16 << 20));
@@ -88,7 +88,7 @@ static void no_legitimate_text_is_taken_for_a_loop_wherever_it_stands(void **sta
 
 static char *repeated(const char *before, const char *unit, int n)
 {
-    struct buffer b = {0};
+    struct buffer b = BUFFER_INIT;
     buffer_puts(&b, before);
     for (int i = 0; i < n; i++)
         buffer_puts(&b, unit);

@@ -1,4 +1,6 @@
 /* test_typing.c - what is read ahead while a person types: it saves time, and nothing else can be told from it. */
+#include "../../../src/base/clock.h"
+#include "../../../src/base/mem.h"
 #include "worker_test.h"
 
 #include <math.h>

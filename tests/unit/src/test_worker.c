@@ -1,5 +1,7 @@
 /* test_worker.c - the worker over a real engine: loading, answers, settings, stops. A random model of 0.6 MB for
  * most, the default model where it is there. */
+#include "../../../src/base/clock.h"
+#include "../../../src/base/mem.h"
 #include "worker_test.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* test_worker_window.c - conversations that outgrow the window: the worker compacts, cuts, and never fails. */
+#include "../../../src/base/clock.h"
 #include "worker_test.h"
 
 /* A hundred turns that cannot all fit; what is between two compactions extends the cache. */

@@ -5,7 +5,7 @@
 #ifndef WORKER_TEST_H
 #define WORKER_TEST_H
 
-#include "../../../src/base.h"
+#include "../../../src/base/mem.h"
 #include "../../../src/window.h"
 #include "../../../src/worker.h"
 

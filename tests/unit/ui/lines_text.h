@@ -2,8 +2,8 @@
 #ifndef LINES_TEXT_H
 #define LINES_TEXT_H
 
+#include "../../../src/base/buffer.h"
 #include "../../../ui/lines.h"
-#include "../../../ui/mem.h"
 #include "../../../ui/text.h"
 
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 static inline char *lines_text(const struct lines *l)
 {
-    struct buf b = {0};
-    buf_str(&b, "");
+    struct buffer b = BUFFER_INIT;
+    buffer_puts(&b, "");
     for (size_t i = 0; i < l->n; i++) {
         for (uint32_t k = 0; k < l->v[i].n_spans; k++) {
             const struct span *s = &l->spans[l->v[i].span + k];
-            buf_add(&b, l->text + s->start, s->len);
+            buffer_add(&b, l->text + s->start, s->len);
         }
-        buf_str(&b, "\n");
+        buffer_puts(&b, "\n");
     }
     return b.s;
 }

@@ -1,4 +1,5 @@
 /* The code of an answer as it would be saved in a file. */
+#include "../../../src/base/buffer.h"
 #include "../../../ui/codeblock.h"
 
 #include <setjmp.h>
@@ -11,10 +12,10 @@
 
 static void expect(const char *raw, size_t number, size_t count, const char *code)
 {
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     assert_int_equal(codeblock_read(raw, strlen(raw), number, &b), count);
-    assert_string_equal(buf_cstr(&b), code);
-    buf_free(&b);
+    assert_string_equal(b.s, code);
+    buffer_free(&b);
 }
 
 static void a_block_has_no_fence_and_no_indentation_of_its_list(void **state)

@@ -1,4 +1,5 @@
 /* Bytes become the same keys however they are split in time; replies of the terminal become none; no text is lost. */
+#include "../../../src/base/buffer.h"
 #include "../../../ui/decode.h"
 
 #include <setjmp.h>
@@ -315,10 +316,10 @@ static void text_without_sequences(void **state)
 {
     (void)state;
     static const char raw[] = "\033OPa\033[31mb\033]0;t\007\302\240c\033x\033[3~\t\344\270\255\033";
-    struct buf out = {0};
+    struct buffer out = BUFFER_INIT;
     decode_text(raw, sizeof raw - 1, &out);
-    assert_string_equal(buf_cstr(&out), "ab\302\240cx\t\344\270\255");
-    buf_free(&out);
+    assert_string_equal(out.s, "ab\302\240cx\t\344\270\255");
+    buffer_free(&out);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* The draft is edited in whole characters, over several lines, with earlier prompts at its edges. */
+#include "../../../src/base/buffer.h"
 #include "../../../ui/draft.h"
 
 #include <locale.h>
@@ -19,12 +20,12 @@ static struct draft with(const char *text)
 /* Compares text and caret; the caret is a bar in what is expected. */
 static void expect(struct draft *d, const char *expected)
 {
-    struct buf b = {0};
-    buf_add(&b, draft_text(d), d->caret);
-    buf_str(&b, "|");
-    buf_str(&b, draft_text(d) + d->caret);
+    struct buffer b = BUFFER_INIT;
+    buffer_add(&b, draft_text(d), d->caret);
+    buffer_puts(&b, "|");
+    buffer_puts(&b, draft_text(d) + d->caret);
     assert_string_equal(b.s, expected);
-    buf_free(&b);
+    buffer_free(&b);
 }
 
 static void backspace_deletes_a_whole_character(void **state)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../../../src/base/buffer.h"
 #include "../../../ui/transcript.h"
 #include "lines_text.h"
 
@@ -86,17 +87,17 @@ static void lists_hang(void **state)
 static void levels_too_deep_to_be_drawn_leave_the_others_where_they_are(void **state)
 {
     (void)state;
-    struct buf text = {0}, expected = {0};
+    struct buffer text = {0}, expected = {0};
     for (int i = 0; i < 20; i++) {
         int indent = 2 * (i < 16 ? i : 16);
-        buf_printf(&text, "%*s- %c\n", 2 * i, "", 'a' + i);
-        buf_printf(&expected, "%*s%s%c\n", indent, "", i < 16 ? "• " : "", 'a' + i);
+        buffer_printf(&text, "%*s- %c\n", 2 * i, "", 'a' + i);
+        buffer_printf(&expected, "%*s%s%c\n", indent, "", i < 16 ? "• " : "", 'a' + i);
     }
-    buf_printf(&text, "%*s- back\n- first\n", 2 * 10, "");
-    buf_printf(&expected, "%*s• back\n• first\n", 2 * 10, "");
+    buffer_printf(&text, "%*s- back\n- first\n", 2 * 10, "");
+    buffer_printf(&expected, "%*s• back\n• first\n", 2 * 10, "");
     expect(text.s, 80, expected.s);
-    buf_free(&text);
-    buf_free(&expected);
+    buffer_free(&text);
+    buffer_free(&expected);
 
     expect(">>>>>>>>>>>>>>>>>>>> a\n\nb", 80, "▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ ▎ a\n\nb\n");
 }

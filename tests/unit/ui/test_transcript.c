@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../../src/base/buffer.h"
 #include "lines_text.h"
 
 #define MAX_ROWS 64
@@ -22,24 +23,24 @@ static void add(struct transcript *t, int64_t id, enum ui_role role, const char 
 static char *view(struct transcript *t)
 {
     struct row rows[MAX_ROWS];
-    struct buf b = {0};
+    struct buffer b = BUFFER_INIT;
     transcript_view(t, rows);
-    buf_str(&b, "");
+    buffer_puts(&b, "");
     for (int i = 0; i < t->height; i++) {
         const struct row *r = &rows[i];
         if (r->entry && r->kind == ROW_HEADER)
-            buf_printf(&b, "[%d]", (int)r->entry->id);
+            buffer_printf(&b, "[%d]", (int)r->entry->id);
         else if (r->entry && r->kind == ROW_TEXT)
-            buf_add(&b, r->entry->lines.text + r->line->text, r->line->len);
+            buffer_add(&b, r->entry->lines.text + r->line->text, r->line->len);
         else if (r->entry && r->kind == ROW_FOOTNOTE)
-            buf_printf(&b, "(%s)", r->entry->footnote.s);
+            buffer_printf(&b, "(%s)", r->entry->footnote.s);
         else if (r->entry && r->kind == ROW_THOUGHT)
-            buf_str(&b, transcript_is_thinking(r->entry)      ? "thinking"
-                        : transcript_is_unfolded(t, r->entry) ? "v"
-                                                              : ">");
+            buffer_puts(&b, transcript_is_thinking(r->entry)      ? "thinking"
+                            : transcript_is_unfolded(t, r->entry) ? "v"
+                                                                  : ">");
         else if (r->entry && r->kind == ROW_WAITING)
-            buf_str(&b, "...");
-        buf_str(&b, r->entry ? "\n" : "~\n");
+            buffer_puts(&b, "...");
+        buffer_puts(&b, r->entry ? "\n" : "~\n");
     }
     return b.s;
 }
@@ -176,9 +177,9 @@ static void resizing_keeps_the_text_at_the_top(void **state)
 {
     (void)state;
     struct transcript t = make(42, 6);
-    struct buf text = {0};
+    struct buffer text = BUFFER_INIT;
     for (int i = 0; i < 200; i++)
-        buf_printf(&text, "word%d ", i);
+        buffer_printf(&text, "word%d ", i);
     add(&t, 1, UI_PERSON, text.s);
     add(&t, 2, UI_MODEL_ANSWER, text.s);
     transcript_home(&t);
@@ -199,7 +200,7 @@ static void resizing_keeps_the_text_at_the_top(void **state)
     transcript_resize(&t, 42, 3);
     transcript_resize(&t, 42, 12);
     transcript_free(&t);
-    buf_free(&text);
+    buffer_free(&text);
 }
 
 static void finding_counts_moves_and_crosses_wraps(void **state)
