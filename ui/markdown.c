@@ -2,6 +2,7 @@
 #include "markdown.h"
 
 #include "../src/base/mem.h"
+#include "formula.h"
 #include "table.h"
 #include "text.h"
 
@@ -11,6 +12,8 @@
 #include <string.h>
 
 #define MAX_DEPTH 16 /* containers drawn; deeper ones are laid out as the 16th */
+#define MAX_SPANS 32 /* nested spans whose end restores the style before */
+#define MAX_LINKS 8  /* nested: a picture is a link's text, a link part of a picture's; deeper ones show no address */
 
 /* A block quote or list item around what is being laid out. */
 struct container {
@@ -25,25 +28,32 @@ struct list {
     unsigned number;
 };
 
+/* A link or picture whose text is being read. */
+struct link {
+    char *href;
+    size_t start; /* of its text in the flow */
+};
+
 struct painter {
     struct lines *out;
     const struct markdown_options *options;
-    const char *text; /* what md4c reads: clean */
+    const char *text;  /* what md4c reads: clean, formulas hidden */
+    const char *shown; /* the same with its formulas */
     size_t n;
     const uint32_t *origin; /* of each byte of it, relative to base */
     uint32_t base;
     struct container containers[MAX_DEPTH];
     int depth; /* all that are open, also those that are not drawn */
     struct list lists[MAX_DEPTH];
-    int list_depth;   /* likewise */
-    struct flow flow; /* the leaf block being gathered */
-    unsigned style;   /* of the spans around */
-    bool struck;      /* a span struck through was entered, none of its text was seen */
-    unsigned tildes;  /* of the spans struck through, innermost lowest: whether they only have a tilde on each side */
-    struct {
-        char *href;
-        size_t start;
-    } link;
+    int list_depth;             /* likewise */
+    struct flow flow;           /* the leaf block being gathered */
+    unsigned style;             /* of the spans around */
+    unsigned styles[MAX_SPANS]; /* what style was before each open span */
+    int n_spans;                /* all that are open, also those without a place in styles */
+    int struck;      /* number of the open span that is struck through and of whose text none was seen; 0 = none */
+    unsigned tildes; /* of the spans struck through, innermost lowest: whether they only have a tilde on each side */
+    struct link links[MAX_LINKS];
+    int n_links; /* all that are open, also those without a place in links */
     struct table table;
     bool in_table, in_head;
     bool gap; /* an empty line is due before the next block */
@@ -308,8 +318,9 @@ static void add_source(struct painter *p, const char *s, size_t n, unsigned styl
 {
     struct flow *f = target(p);
     size_t at = f->n;
-    add(p, s, n, style);
-    if (s < p->text || s >= p->text + p->n)
+    bool source = s >= p->text && s < p->text + p->n;
+    add(p, source ? p->shown + (s - p->text) : s, n, style);
+    if (!source)
         return;
     for (size_t i = 0; i < n; i++)
         f->src[at + i] = p->base + p->origin[(size_t)(s - p->text) + i];
@@ -337,7 +348,8 @@ static unsigned span_style(MD_SPANTYPE type)
  * the first text within; between it and the tildes there are only marks of other spans. */
 static void judge_strike(struct painter *p, const char *s)
 {
-    p->struck = false;
+    int span = p->struck - 1;
+    p->struck = 0;
     if (s < p->text || s >= p->text + p->n)
         return;
     while (s > p->text && strchr("*_`[!<\\", s[-1]))
@@ -345,7 +357,10 @@ static void judge_strike(struct painter *p, const char *s)
     if (s == p->text || s[-1] != '~' || (s - 1 > p->text && s[-2] == '~'))
         return;
     p->tildes |= 1;
-    p->style &= ~(unsigned)STYLE_STRIKE;
+    unsigned around = span < MAX_SPANS ? p->styles[span] & STYLE_STRIKE : 0;
+    for (int i = span + 1; i < p->n_spans && i < MAX_SPANS; i++)
+        p->styles[i] = (p->styles[i] & ~(unsigned)STYLE_STRIKE) | around;
+    p->style = (p->style & ~(unsigned)STYLE_STRIKE) | around;
     add(p, "~", 1, p->style);
 }
 
@@ -353,31 +368,34 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
 {
     struct painter *p = ctx;
     unsigned style = span_style(type);
+    if (p->n_spans++ < MAX_SPANS)
+        p->styles[p->n_spans - 1] = p->style;
     if (style & STYLE_ROLE)
         p->style &= ~(unsigned)STYLE_ROLE;
     p->style |= style;
     if (type == MD_SPAN_DEL) {
-        p->struck = true;
+        p->struck = p->n_spans;
         p->tildes <<= 1;
     }
-    if (type == MD_SPAN_A || type == MD_SPAN_IMG) {
+    bool has_address = type == MD_SPAN_A || type == MD_SPAN_IMG;
+    if (has_address && p->n_links++ < MAX_LINKS) {
+        struct link *link = &p->links[p->n_links - 1];
         const MD_ATTRIBUTE *href =
             type == MD_SPAN_A ? &((MD_SPAN_A_DETAIL *)detail)->href : &((MD_SPAN_IMG_DETAIL *)detail)->src;
-        free(p->link.href);
-        p->link.href = mem_new(1, href->size + 1);
+        link->href = mem_new(1, href->size + 1);
         if (href->size)
-            memcpy(p->link.href, href->text, href->size);
-        p->link.start = target(p)->n;
+            memcpy(link->href, href->text, href->size);
+        link->start = target(p)->n;
     }
     return 0;
 }
 
 /* A link whose text is not its address is followed by it: the terminal cannot be asked. */
-static void put_address(struct painter *p)
+static void put_address(struct painter *p, struct link *link)
 {
     const struct flow *f = target(p);
-    const char *href = p->link.href, *shown = f->s ? f->s + p->link.start : "";
-    size_t n = f->n - p->link.start;
+    const char *href = link->href, *shown = f->s ? f->s + link->start : "";
+    size_t n = f->n - link->start;
     const char *bare = strncmp(href, "mailto:", 7) == 0   ? href + 7
                        : strncmp(href, "http://", 7) == 0 ? href + 7
                                                           : href;
@@ -387,23 +405,23 @@ static void put_address(struct painter *p)
         add(p, href, strlen(href), STYLE_DIM);
         add(p, ")", 1, STYLE_DIM);
     }
-    free(p->link.href);
-    p->link.href = NULL;
+    free(link->href);
+    link->href = NULL;
 }
 
 static int leave_span(MD_SPANTYPE type, void *detail, void *ctx)
 {
     struct painter *p = ctx;
     (void)detail;
-    p->style &= ~span_style(type);
+    p->style = --p->n_spans < MAX_SPANS ? p->styles[p->n_spans] : p->style & ~span_style(type);
     if (type == MD_SPAN_DEL) {
-        p->struck = false; /* it may have held no text: a picture without words */
+        p->struck = 0; /* it may have held no text: a picture without words */
         if (p->tildes & 1)
             add(p, "~", 1, p->style);
         p->tildes >>= 1;
     }
-    if ((type == MD_SPAN_A || type == MD_SPAN_IMG) && p->link.href)
-        put_address(p);
+    if ((type == MD_SPAN_A || type == MD_SPAN_IMG) && --p->n_links < MAX_LINKS)
+        put_address(p, &p->links[p->n_links]);
     return 0;
 }
 
@@ -468,17 +486,23 @@ void markdown_layout(const char *raw, size_t from, size_t to, const struct markd
     };
     struct cleaned c;
     text_clean(raw + from, to - from, &c);
+    char *text = mem_new(1, c.n + 1);
+    memcpy(text, c.s, c.n);
+    formula_hide(text, c.n);
     struct painter p = {.out = out,
                         .options = options,
-                        .text = c.s,
+                        .text = text,
+                        .shown = c.s,
                         .n = c.n,
                         .origin = c.origin,
                         .base = (uint32_t)from,
                         .src = (uint32_t)from};
-    md_parse(c.s, (MD_SIZE)c.n, &parser, &p);
+    md_parse(text, (MD_SIZE)c.n, &parser, &p);
     flow_free(&p.flow);
     table_free(&p.table);
-    free(p.link.href);
+    for (int i = 0; i < p.n_links && i < MAX_LINKS; i++) /* md4c ran out of memory within them */
+        free(p.links[i].href);
+    free(text);
     cleaned_free(&c);
 }
 

@@ -2,7 +2,7 @@
  * markdown.h - Markdown laid out as styled lines, whole or while it grows. Pure functions, no curses.
  *
  * md4c parses; single newlines stay line breaks, as people expect of a chat, and HTML is shown as text. Code is shown
- * verbatim. Text is cleaned (text.h), what entities stand for too.
+ * verbatim, and so are formulas (formula.h). Text is cleaned (text.h), what entities stand for too.
  */
 #ifndef UI_MARKDOWN_H
 #define UI_MARKDOWN_H

@@ -159,5 +159,25 @@ class InTmux(Look):
         self.wait_screen('to tmux, which needs "set-clipboard on"')
 
 
+class Formulas(Look):
+    def test_they_are_shown_as_they_came(self):
+        pieces = [r"For all $\forall\,\varepsilon$ ", r"\[ a_{1}*b_{1} \le \frac{a}{b} \] ", r"and \(x_i * y_i * z\); ",
+                  "it costs $5 and *$10*."]
+        t = self.start(pieces, columns=120)
+        self.ask(t, "hi")
+        self.answered(t)
+        shown = "".join(pieces).replace("*$10*", "$10")
+        t.wait(shown[:100])
+        self.assertIn(shown, re.sub(r"\n +", " ", t.text()))
+        y = next(y for y, line in enumerate(t.screen.display) if "For all" in line)
+        row = t.screen.buffer[y]
+        self.assertFalse([x for x in range(118) if row[x].italics and row[x].data not in "$10 "], "nothing is italic")
+        self.ask(t, "/find \\frac")
+        t.wait("1 of 1")
+        x = t.screen.display[y].index("\\frac")
+        self.assertEqual({row[x + i].bg for i in range(5)}, {"green"})
+        self.assertNotEqual(row[x + 5].bg, "green")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -51,6 +51,20 @@ static void spans_have_their_styles(void **state)
     lines_free(&l);
 }
 
+static void the_end_of_a_span_restores_the_style_around_it(void **state)
+{
+    (void)state;
+    struct lines l = laid_out("# one `two` three\n\n*four ![five](x) six* [`seven` eight](x)\n\n~~nine ~ten~ 11~~ "
+                              "~**12** 13~",
+                              80);
+    assert_int_equal(style_of(&l, "three"), STYLE_BOLD | STYLE_HEADING);
+    assert_int_equal(style_of(&l, "six"), STYLE_ITALIC);
+    assert_int_equal(style_of(&l, "eight"), STYLE_UNDERLINE);
+    assert_int_equal(style_of(&l, "11"), STYLE_STRIKE);
+    assert_int_equal(style_of(&l, "13"), 0);
+    lines_free(&l);
+}
+
 /* Ranges are written so, in Chinese above all; two tildes on each side strike text through. */
 static void a_single_tilde_is_text(void **state)
 {
@@ -66,6 +80,37 @@ static void a_single_tilde_is_text(void **state)
     assert_int_equal(style_of(&l, "d"), STYLE_STRIKE | STYLE_CODE);
     assert_int_equal(style_of(&l, "e"), STYLE_STRIKE | STYLE_BOLD);
     lines_free(&l);
+}
+
+static void formulas_are_shown_as_they_came(void **state)
+{
+    (void)state;
+    static const char text[] = "For all $\\forall\\,\\varepsilon$ \\[ a_{1}*b_{1} \\le \\frac{a}{b} \\] and "
+                               "\\(x_i * y_i * z\\); *it* costs $5 and $10.";
+    struct lines l = laid_out(text, 200);
+    assert_lines(&l, "For all $\\forall\\,\\varepsilon$ \\[ a_{1}*b_{1} \\le \\frac{a}{b} \\] and "
+                     "\\(x_i * y_i * z\\); it costs $5 and $10.\n");
+    assert_int_equal(style_of(&l, "b_{1}"), 0);
+    assert_int_equal(style_of(&l, "y_i"), 0);
+    assert_int_equal(style_of(&l, "it"), STYLE_ITALIC);
+    lines_free(&l);
+    expect("$$\na\n---\n- b \\\\\n# c | d\n$$", 20, "$$\na\n---\n- b \\\\\n# c | d\n$$\n");
+    expect("> \\[\n> x_1 > y_1\n> \\]", 20, "▎ \\[\n▎ x_1 > y_1\n▎ \\]\n");
+    expect("| a | b |\n|---|---|\n| $|x|$ | *c* |", 20, "a     │ b\n──────┼──\n$|x|$ │ c\n");
+    expect("```\n$a\\_b$ \\[\n```", 20, "  $a\\_b$ \\[\n");
+    expect("`\\(a\\)` **$x_1$** [$y$](z)", 40, "\\(a\\) $x_1$ $y$ (z)\n");
+    /* While it is being written, too. */
+    for (size_t n = strlen("For all $\\forall"); n < strlen(text); n++) {
+        struct markdown_options options = {.width = 200};
+        struct lines part = {0};
+        markdown_layout(text, 0, n, &options, &part);
+        size_t shown = part.v[0].len;
+        while (shown && part.text[shown - 1] == ' ')
+            shown--;
+        if (n < strlen(text) - strlen("*it* costs $5 and $10."))
+            assert_memory_equal(part.text, text, shown);
+        lines_free(&part);
+    }
 }
 
 static void lists_hang(void **state)
@@ -152,6 +197,8 @@ static void links_show_where_they_lead(void **state)
 {
     (void)state;
     expect("see [this](https://example.org/x)", 60, "see this (https://example.org/x)\n");
+    expect("[![logo](a.png)](https://x.org/y) b", 60, "logo (a.png) (https://x.org/y) b\n");
+    expect("![a [b](c) d](e) f", 60, "a b (c) d (e) f\n");
     expect("<https://example.org>", 60, "https://example.org\n");
     expect("at https://example.org now", 60, "at https://example.org now\n");
     expect("at https://example.org/a_b/c~d?q=%20&r=1#top now", 20,
@@ -276,7 +323,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paragraphs_and_line_ends_are_kept),
         cmocka_unit_test(spans_have_their_styles),
+        cmocka_unit_test(the_end_of_a_span_restores_the_style_around_it),
         cmocka_unit_test(a_single_tilde_is_text),
+        cmocka_unit_test(formulas_are_shown_as_they_came),
         cmocka_unit_test(lists_hang),
         cmocka_unit_test(levels_too_deep_to_be_drawn_leave_the_others_where_they_are),
         cmocka_unit_test(quotes_have_a_bar),
