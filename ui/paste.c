@@ -45,9 +45,11 @@ size_t paste_unmarked(struct paste *p, const int *keys, size_t n, bool first, in
 {
     size_t text = 0;
     bool continues = p->unmarked_ms && now_ms - p->unmarked_ms <= PASTE_CONTINUES_MS;
+    if (p->active || !(continues || first))
+        return 0;
     while (text < n && is_text(keys[text]))
         text++;
-    if (p->active || !text || !(continues || (first && has_lines(keys, text))))
+    if (!text || !(continues || has_lines(keys, text)))
         return 0;
     p->unmarked_ms = now_ms;
     return text;
