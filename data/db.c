@@ -6,6 +6,7 @@
 #include "place.h"
 #include "record.h"
 #include "schema.h"
+#include "vfs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #define BUSY_MS 2500           /* patience with another program's lock, per attempt */
 #define TURN_US 1000           /* how long a lock stays free for others, and how often they look */
+#define COMMANDS_MAX 200       /* slash commands remembered */
 #define JOURNAL_KEPT "1048576" /* bytes of journal kept between transactions */
 
 /* clang-format off */
@@ -31,19 +33,18 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_COMMIT] = "COMMIT",
     [DB_ROLLBACK] = "ROLLBACK",
 
-    /* Upserts: REPLACE would delete the row first, and its messages with it. */
+    /* Each writes only what its caller changed: another program may have changed the rest. Upserts, because REPLACE
+     * would delete the row first, and its messages with it. */
     [DB_PUT_CONVERSATION] =
         "INSERT INTO conversation(id, leaf_id, title, system, created_ms, updated_ms)"
-        " VALUES(?1, ?2, coalesce(?3, ''), ?4, ?5, ?6)"
-        " ON CONFLICT(id) DO UPDATE SET leaf_id = excluded.leaf_id, title = coalesce(?3, title),"
-        " system = excluded.system, updated_ms = excluded.updated_ms",
-    [DB_ENSURE_CONVERSATION] =
-        "INSERT INTO conversation(id, title, created_ms, updated_ms) VALUES(?1, '', ?2, ?2) ON CONFLICT DO NOTHING",
+        " VALUES(?1, ?2, coalesce(?3, ''), ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+    [DB_ENSURE_CONVERSATION] = /* titled by the first line of the message */
+        "INSERT INTO conversation(id, title, created_ms, updated_ms)"
+        " VALUES(?1, substr(?3, 1, min(instr(?3 || char(10), char(10)) - 1, 72)), ?2, ?2) ON CONFLICT DO NOTHING",
     [DB_RENAME] = "UPDATE conversation SET title = ?2 WHERE id = ?1",
+    [DB_SET_SYSTEM] = "UPDATE conversation SET system = ?2, updated_ms = ?3 WHERE id = ?1",
+    [DB_SET_LEAF] = "UPDATE conversation SET leaf_id = ?2, updated_ms = ?3 WHERE id = ?1",
     [DB_TOUCH] = "UPDATE conversation SET updated_ms = ?2 WHERE id = ?1",
-    [DB_EXTEND] =
-        "UPDATE conversation SET leaf_id = ?2 WHERE id = ?1"
-        " AND coalesce(leaf_id, 0) = coalesce((SELECT parent_id FROM message WHERE id = ?2), 0)",
     [DB_UPDATE_MESSAGE] =
         "UPDATE message SET state = ?2, owner = ?3, text = ?4, model = ?5, prompt_tokens = ?6, evaluated_tokens = ?7,"
         " generated_tokens = ?8, first_token_ms = ?9, decode_ms = ?10, ending = ?11 WHERE id = ?1",
@@ -59,6 +60,15 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_PUT_SETTING] =
         "INSERT INTO setting(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
     [DB_REMOVE_SETTING] = "DELETE FROM setting WHERE key = ?1",
+    [DB_PUT_DRAFT] =
+        "INSERT INTO draft(id, conversation_id, owner, text, updated_ms) VALUES(?1, ?2, ?3, ?4, ?5)"
+        " ON CONFLICT(id) DO UPDATE SET conversation_id = excluded.conversation_id, owner = excluded.owner,"
+        " text = excluded.text, updated_ms = excluded.updated_ms",
+    [DB_REMOVE_DRAFT] = "DELETE FROM draft WHERE id = ?1",
+    [DB_PUT_COMMAND] = "INSERT INTO command(id, text) VALUES(?1, ?2) ON CONFLICT(text) DO UPDATE SET id = excluded.id",
+    [DB_FORGET_COMMANDS] =
+        "DELETE FROM command WHERE id <= (SELECT id FROM command ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+    [DB_DELETE_DRAFTS] = "DELETE FROM draft WHERE conversation_id = ?1",
     [DB_DELETE_MESSAGES] = "DELETE FROM message WHERE conversation_id = ?1",
     [DB_DELETE_CONVERSATION] = "DELETE FROM conversation WHERE id = ?1", /* summaries cascade */
     [DB_STREAMING_OWNERS] = "SELECT DISTINCT coalesce(owner, 0) FROM message WHERE state = 1",
@@ -79,6 +89,14 @@ static const char *const statements[DB_N_STATEMENTS] = {
     [DB_SUMMARIES] =
         "SELECT id, conversation_id, first_id, last_id, text, method, created_ms FROM summary"
         " WHERE conversation_id = ?1 ORDER BY created_ms, id",
+    [DB_DRAFTS] =
+        "SELECT id, text, owner, updated_ms FROM draft WHERE conversation_id = ?1 ORDER BY updated_ms DESC, id DESC",
+    [DB_NEW_DRAFTS] = /* one whose conversation another program deleted counts too */
+        "SELECT id, text, owner, updated_ms FROM draft d WHERE conversation_id IS NULL"
+        " OR NOT EXISTS (SELECT 1 FROM conversation c WHERE c.id = d.conversation_id)"
+        " ORDER BY updated_ms DESC, id DESC",
+    [DB_PROMPTS] = "SELECT text FROM message WHERE role = 1 ORDER BY id DESC",
+    [DB_COMMANDS] = "SELECT text FROM command ORDER BY id DESC",
 
     /* Newest first, in the order of ids, so that the reader can stop early and nothing is sorted. */
     [DB_FIND_INDEXED] =
@@ -97,7 +115,7 @@ static const char *const statements[DB_N_STATEMENTS] = {
 
 static const char *const pragmas =
     "PRAGMA foreign_keys = ON;"
-    "PRAGMA synchronous = FULL;"
+    "PRAGMA synchronous = NORMAL;" /* see db.h */
     "PRAGMA cell_size_check = ON;"
     "PRAGMA temp_store = MEMORY;" /* no text in files but ours, none needed when full */
     "PRAGMA secure_delete = ON;"
@@ -200,19 +218,19 @@ int db_run(sqlite3_stmt *stmt)
 
 int db_begin(struct db *db, enum db_statement how)
 {
-    if (!db->previewing) {
+    if (!db->previewing && !db->grouping) {
         /* SQLite's lock has no queue: a program with much to write would take it again before others see it free. */
         if (how == DB_BEGIN_WRITE && !db->in_memory && owner_company(db->lock_fd))
             usleep(TURN_US);
         return db_run(db->statements[how]);
     }
-    /* A failure may have ended the preview's transaction; going on without it would write. */
+    /* A failure may have ended the transaction of the preview or group; going on without it would write. */
     return sqlite3_get_autocommit(db->handle) ? SQLITE_ABORT : SQLITE_OK;
 }
 
 enum db_result db_finish(struct db *db, int rc)
 {
-    if (rc == SQLITE_OK && !db->previewing)
+    if (rc == SQLITE_OK && !db->previewing && !db->grouping)
         rc = db_run(db->statements[DB_COMMIT]);
     return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
 }
@@ -289,7 +307,7 @@ static void interrupt_orphans(struct db *db)
 
 static int open_steps(struct db *db, char *err, size_t cap)
 {
-    int rc = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs_name());
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_extended_result_codes(db->handle, 1);
@@ -396,12 +414,12 @@ enum db_result db_put_conversation(struct db *db, const struct store_conversatio
  * written from now on is kept all the same, in a conversation that comes back without its past. */
 static int insert_message(struct db *db, const struct store_message *m)
 {
-    int rc = db_run(db_bind(db, DB_ENSURE_CONVERSATION, "ii", m->conversation, clock_wall_ms()));
+    int rc = db_run(db_bind(db, DB_ENSURE_CONVERSATION, "iit", m->conversation, clock_wall_ms(), m->text));
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_INSERT_MESSAGE, MESSAGE_TYPES "indi", MESSAGE_VALUES(db, m), m->conversation,
                             m->parent, (int)m->role, or_now(m->created_ms)));
     if (rc == SQLITE_OK)
-        rc = db_run(db_bind(db, DB_EXTEND, "ii", m->conversation, m->id));
+        rc = db_run(db_bind(db, DB_SET_LEAF, "iii", m->conversation, m->id, clock_wall_ms()));
     return rc;
 }
 
@@ -416,7 +434,7 @@ enum db_result db_put_message(struct db *db, const struct store_message *m)
     if (is_new)
         rc = insert_message(db, m);
     /* Not for every piece of an answer: that would write one page more, four times a second. */
-    if (rc == SQLITE_OK && (is_new || m->state != STORE_STREAMING))
+    if (rc == SQLITE_OK && !is_new && m->state != STORE_STREAMING)
         rc = db_run(db_bind(db, DB_TOUCH, "ii", m->conversation, clock_wall_ms()));
     return db_finish(db, rc);
 }
@@ -435,9 +453,57 @@ enum db_result db_put_setting(struct db *db, const char *key, const char *value)
                                : db_bind(db, DB_REMOVE_SETTING, "t", key));
 }
 
+enum db_result db_put_draft(struct db *db, const struct store_draft *d)
+{
+    if (was_deleted(db, d->conversation))
+        return DB_OK;
+    return write_one(db, d->text && *d->text ? db_bind(db, DB_PUT_DRAFT, "initi", d->id, d->conversation, db->owner,
+                                                       d->text, clock_wall_ms())
+                                             : db_bind(db, DB_REMOVE_DRAFT, "i", d->id));
+}
+
+enum db_result db_put_command(struct db *db, const char *text)
+{
+    int rc = db_begin(db, DB_BEGIN_WRITE);
+    if (rc == SQLITE_OK)
+        rc = db_run(db_bind(db, DB_PUT_COMMAND, "it", store_new_id(), text));
+    if (rc == SQLITE_OK)
+        rc = db_run(db_bind(db, DB_FORGET_COMMANDS, "d", COMMANDS_MAX));
+    return db_finish(db, rc);
+}
+
 enum db_result db_rename(struct db *db, store_id conversation, const char *title)
 {
     return write_one(db, db_bind(db, DB_RENAME, "it", conversation, title));
+}
+
+enum db_result db_set_leaf(struct db *db, store_id conversation, store_id leaf)
+{
+    return write_one(db, db_bind(db, DB_SET_LEAF, "ini", conversation, leaf, clock_wall_ms()));
+}
+
+enum db_result db_set_system(struct db *db, store_id conversation, const char *system)
+{
+    return write_one(db, db_bind(db, DB_SET_SYSTEM, "iti", conversation, system, clock_wall_ms()));
+}
+
+enum db_result db_group_begin(struct db *db)
+{
+    int rc = db_begin(db, DB_BEGIN_WRITE);
+    db->grouping = rc == SQLITE_OK;
+    return db->grouping ? DB_OK : db_fail(db, rc);
+}
+
+enum db_result db_group_end(struct db *db, enum db_result worst)
+{
+    if (!db->grouping)
+        return worst;
+    db->grouping = false;
+    if (worst == DB_OK)
+        return db_finish(db, SQLITE_OK);
+    if (!sqlite3_get_autocommit(db->handle))
+        db_run(db->statements[DB_ROLLBACK]);
+    return worst;
 }
 
 enum db_result db_delete(struct db *db, store_id conversation)
@@ -445,6 +511,8 @@ enum db_result db_delete(struct db *db, store_id conversation)
     int rc = db_begin(db, DB_BEGIN_WRITE);
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_DELETE_MESSAGES, "i", conversation));
+    if (rc == SQLITE_OK)
+        rc = db_run(db_bind(db, DB_DELETE_DRAFTS, "i", conversation));
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_DELETE_CONVERSATION, "i", conversation));
     /* What was deleted must not live on in the journal that is kept. */

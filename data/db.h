@@ -3,8 +3,14 @@
  *
  * A rollback journal, not a write-ahead log: SQLite before 3.51.3 can corrupt a WAL database when two connections
  * write and checkpoint at once, and Debian 12 has 3.40. The journal persists, so that a commit flushes data and never
- * waits for the file system's own journal to record a new file size; synchronous = FULL makes the commit survive a
- * power loss.
+ * waits for the file system's own journal to record a new file size.
+ *
+ * A transaction costs three syncs: the journal before the first page is overwritten, the database, and the journal
+ * whose header is then cleared. After the third the transaction survives a power loss. synchronous = FULL would add a
+ * fourth between the journal's records and the count of them in its header. With NORMAL a power loss during the first
+ * sync may leave records of an older transaction behind a new header. They do no harm: the journal's nonce and the
+ * page number before and the checksum after each record are in 4 KiB blocks of their own record, playback stops at the
+ * first record whose checksum fails, and the database was not touched yet.
  */
 #ifndef DB_H
 #define DB_H
@@ -17,11 +23,12 @@
 /* clang-format off */
 enum db_statement {
     DB_BEGIN_READ, DB_BEGIN_WRITE, DB_COMMIT, DB_ROLLBACK,
-    DB_PUT_CONVERSATION, DB_ENSURE_CONVERSATION, DB_RENAME, DB_TOUCH, DB_EXTEND,
+    DB_PUT_CONVERSATION, DB_ENSURE_CONVERSATION, DB_RENAME, DB_SET_SYSTEM, DB_SET_LEAF, DB_TOUCH,
     DB_UPDATE_MESSAGE, DB_INSERT_MESSAGE, DB_PUT_SUMMARY, DB_PUT_SETTING, DB_REMOVE_SETTING,
-    DB_DELETE_MESSAGES, DB_DELETE_CONVERSATION, DB_STREAMING_OWNERS, DB_INTERRUPT,
+    DB_PUT_DRAFT, DB_REMOVE_DRAFT, DB_PUT_COMMAND, DB_FORGET_COMMANDS,
+    DB_DELETE_MESSAGES, DB_DELETE_DRAFTS, DB_DELETE_CONVERSATION, DB_STREAMING_OWNERS, DB_INTERRUPT,
     DB_SETTINGS, DB_LIST, DB_NEWEST, DB_CONVERSATION, DB_MESSAGE, DB_NEWEST_MESSAGE, DB_ANSWER,
-    DB_NEWEST_BELOW, DB_SUMMARIES,
+    DB_NEWEST_BELOW, DB_SUMMARIES, DB_DRAFTS, DB_NEW_DRAFTS, DB_PROMPTS, DB_COMMANDS,
     DB_FIND_INDEXED, DB_FIND_ALL, DB_FIND_STREAMING, DB_TITLES,
     DB_N_STATEMENTS
 };
@@ -40,6 +47,7 @@ struct db {
     int64_t busy_since_ms;    /* when the present wait for another program's lock began */
     const atomic_bool *hurry; /* see db_open_request */
     bool previewing;          /* between db_preview_begin and db_preview_end */
+    bool grouping;            /* between db_group_begin and db_group_end */
     bool stale;               /* it was of a kind that opening the file anew may cure */
 };
 
@@ -66,13 +74,24 @@ enum db_result db_put_conversation(struct db *db, const struct store_conversatio
 enum db_result db_put_message(struct db *db, const struct store_message *m);
 enum db_result db_put_summary(struct db *db, const struct store_summary *s);
 enum db_result db_put_setting(struct db *db, const char *key, const char *value);
+enum db_result db_put_draft(struct db *db, const struct store_draft *d);
+enum db_result db_put_command(struct db *db, const char *text);
 enum db_result db_rename(struct db *db, store_id conversation, const char *title);
+enum db_result db_set_leaf(struct db *db, store_id conversation, store_id leaf);
+enum db_result db_set_system(struct db *db, store_id conversation, const char *system);
 enum db_result db_delete(struct db *db, store_id conversation);
+
+/* The writes between these two calls, db_delete excepted, form one transaction. End the group with the worst result of
+ * its writes: anything but DB_OK rolls all of them back. Returns DB_OK if all are durable. */
+enum db_result db_group_begin(struct db *db);
+enum db_result db_group_end(struct db *db, enum db_result worst);
 
 /* ---- queries: fill an event; DB_OK, or an event to be freed and an error ---- */
 enum db_result db_settings(struct db *db, struct store_event *e);
 enum db_result db_list(struct db *db, struct store_event *e);
 enum db_result db_load(struct db *db, store_id conversation, store_id through, int step, struct store_event *e);
+enum db_result db_new_draft(struct db *db, struct store_event *e);
+enum db_result db_history(struct db *db, struct store_event *e);
 enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e);
 
 /*

@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+#define HISTORY_MAX 1000        /* prompts given, repetitions included */
+#define HISTORY_BYTES (4 << 20) /* and their total size, roughly */
+
 enum db_result db_settings(struct db *db, struct store_event *e)
 {
     int rc = SQLITE_OK;
@@ -194,6 +197,52 @@ static void forget_deletion(struct db *db, store_id conversation)
             db->deleted[i] = 0;
 }
 
+/* The newest draft that no other living program is typing. */
+static void read_draft(struct db *db, sqlite3_stmt *stmt, store_id conversation, struct store_event *e, int *rc)
+{
+    while (db_row(stmt, rc)) {
+        store_id owner = sqlite3_column_int64(stmt, 2);
+        if (e->draft.id || (owner != db->owner && owner_alive(db->lock_fd, owner)))
+            continue;
+        e->draft = (struct store_draft){
+            .id = sqlite3_column_int64(stmt, 0),
+            .conversation = conversation,
+            .text = db_text(stmt, 1),
+            .updated_ms = sqlite3_column_int64(stmt, 3),
+        };
+    }
+}
+
+enum db_result db_new_draft(struct db *db, struct store_event *e)
+{
+    int rc = SQLITE_OK;
+    read_draft(db, db_bind(db, DB_NEW_DRAFTS, ""), 0, e, &rc);
+    return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
+}
+
+/* Texts of a statement's rows until there are enough. */
+static char **read_texts(sqlite3_stmt *stmt, size_t *n, int *rc)
+{
+    char **texts = NULL;
+    size_t bytes = 0;
+    while (*n < HISTORY_MAX && bytes < HISTORY_BYTES && db_row(stmt, rc)) {
+        texts = mem_append(texts, *n, sizeof *texts);
+        texts[(*n)++] = db_text(stmt, 0);
+        bytes += (size_t)sqlite3_column_bytes(stmt, 0);
+    }
+    sqlite3_reset(stmt);
+    return texts;
+}
+
+enum db_result db_history(struct db *db, struct store_event *e)
+{
+    int rc = SQLITE_OK;
+    e->prompts = read_texts(db_bind(db, DB_PROMPTS, ""), &e->n, &rc);
+    if (rc == SQLITE_OK)
+        e->commands = read_texts(db_bind(db, DB_COMMANDS, ""), &e->n_commands, &rc);
+    return rc == SQLITE_OK ? DB_OK : db_fail(db, rc);
+}
+
 enum db_result db_load(struct db *db, store_id conversation, store_id through, int step, struct store_event *e)
 {
     int rc = db_begin(db, DB_BEGIN_READ);
@@ -204,6 +253,8 @@ enum db_result db_load(struct db *db, store_id conversation, store_id through, i
         read_path(db, through ? find_leaf(db, through, step, e, &rc) : 0, e, &rc);
         if (rc == SQLITE_OK)
             read_summaries(db, e, &rc);
+        if (rc == SQLITE_OK)
+            read_draft(db, db_bind(db, DB_DRAFTS, "i", conversation), conversation, e, &rc);
     }
     return db_finish(db, rc);
 }

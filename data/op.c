@@ -34,6 +34,30 @@ static enum db_result run_rename(struct db *db, const struct op *op, struct stor
     return db_rename(db, op->id, op->text);
 }
 
+static enum db_result run_put_draft(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_draft(db, &op->draft);
+}
+
+static enum db_result run_put_command(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_put_command(db, op->text);
+}
+
+static enum db_result run_set_leaf(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_set_leaf(db, op->id, op->leaf);
+}
+
+static enum db_result run_set_system(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)e;
+    return db_set_system(db, op->id, op->text);
+}
+
 static enum db_result run_delete(struct db *db, const struct op *op, struct store_event *e)
 {
     (void)e;
@@ -57,6 +81,18 @@ static enum db_result run_load(struct db *db, const struct op *op, struct store_
     return db_load(db, op->id, op->through, op->step, e);
 }
 
+static enum db_result run_new_draft(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)op;
+    return db_new_draft(db, e);
+}
+
+static enum db_result run_history(struct db *db, const struct op *op, struct store_event *e)
+{
+    (void)op;
+    return db_history(db, e);
+}
+
 static enum db_result run_search(struct db *db, const struct op *op, struct store_event *e)
 {
     return db_search(db, op->text, op->id, e);
@@ -67,20 +103,32 @@ const struct op_info op_table[] = {
     [PUT_MESSAGE] = {run_put_message, true, 0},
     [PUT_SUMMARY] = {run_put_summary, true, 0},
     [PUT_SETTING] = {run_put_setting, true, 0},
+    [PUT_DRAFT] = {run_put_draft, true, 0},
+    [PUT_COMMAND] = {run_put_command, true, 0},
     [RENAME] = {run_rename, true, 0},
+    [SET_LEAF] = {run_set_leaf, true, 0},
+    [SET_SYSTEM] = {run_set_system, true, 0},
     [DELETE] = {run_delete, true, 0},
     [SETTINGS] = {run_settings, false, STORE_SETTINGS},
     [LIST] = {run_list, false, STORE_LIST},
     [LOAD] = {run_load, false, STORE_LOADED},
+    [NEW_DRAFT] = {run_new_draft, false, STORE_DRAFT},
+    [HISTORY] = {run_history, false, STORE_HISTORY},
     [SEARCH] = {run_search, false, STORE_FOUND},
 };
 
-void op_free(struct op *op)
+void op_end(struct op *op)
 {
     record_end_conversation(&op->conversation);
     record_end_message(&op->message);
     record_end_summary(&op->summary);
+    record_end_draft(&op->draft);
     free(op->key);
     free(op->text);
+}
+
+void op_free(struct op *op)
+{
+    op_end(op);
     free(op);
 }

@@ -11,11 +11,17 @@ enum op_type {
     PUT_MESSAGE,
     PUT_SUMMARY,
     PUT_SETTING,
+    PUT_DRAFT,
+    PUT_COMMAND,
     RENAME,
+    SET_LEAF,
+    SET_SYSTEM,
     DELETE,
     SETTINGS, /* from here on queries */
     LIST,
     LOAD,
+    NEW_DRAFT,
+    HISTORY,
     SEARCH,
 };
 
@@ -24,14 +30,18 @@ struct op {
     enum op_type type;
     bool busy;                              /* in the thread's hands, without the lock: not to be changed */
     uint64_t tag;                           /* of a query, for its event */
-    store_id id;                            /* RENAME, DELETE, LOAD, SEARCH: the conversation */
+    store_id id;                            /* RENAME, SET_..., DELETE, LOAD, SEARCH: the conversation */
     struct store_conversation conversation; /* of PUT_..., all copies: ours */
     struct store_message message;
     struct store_summary summary;
+    struct store_draft draft;
+    store_id leaf;    /* SET_LEAF */
     store_id through; /* LOAD: a message; 0 = the conversation's own leaf */
     int step;         /* LOAD: places from there */
     char *key;
-    char *text; /* title, value or query */
+    char *text;     /* title, value, system prompt, command or query */
+    double born_ms; /* of clock_ms, when a setting or draft was first queued */
+    double due_ms;  /* it may wait for this long, if it is alone; 0 = at once */
 };
 
 struct op_info {
@@ -41,6 +51,7 @@ struct op_info {
 };
 extern const struct op_info op_table[]; /* by enum op_type */
 
+void op_end(struct op *op); /* frees what it points to */
 void op_free(struct op *op);
 
 #endif

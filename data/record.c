@@ -58,6 +58,13 @@ struct store_summary record_copy_summary(const struct store_summary *s)
     return copy;
 }
 
+struct store_draft record_copy_draft(const struct store_draft *d)
+{
+    struct store_draft copy = *d;
+    copy.text = mem_string(d->text);
+    return copy;
+}
+
 void record_end_conversation(struct store_conversation *c)
 {
     free(c->title);
@@ -74,6 +81,11 @@ void record_end_summary(struct store_summary *s)
 {
     free(s->text);
     free(s->method);
+}
+
+void record_end_draft(struct store_draft *d)
+{
+    free(d->text);
 }
 
 struct store_event *record_event(enum store_event_type type, char *text)
@@ -102,6 +114,13 @@ void record_end_event(struct store_event *e)
     }
     for (size_t i = 0; i < e->n_summaries; i++)
         record_end_summary(&e->summaries[i]);
+    for (size_t i = 0; e->prompts && i < e->n; i++)
+        free(e->prompts[i]);
+    for (size_t i = 0; i < e->n_commands; i++)
+        free(e->commands[i]);
+    free(e->prompts);
+    free(e->commands);
+    record_end_draft(&e->draft);
     record_end_conversation(&e->conversation);
     free(e->settings);
     free(e->conversations);

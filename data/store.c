@@ -19,6 +19,9 @@
 #include <string.h>
 
 #define RETRY_MS 1000
+#define REST_MS 300   /* a setting or draft is written when it has not changed for so long ... */
+#define LATE_MS 1000  /* ... or has waited for so long */
+#define GROUP_MAX 256 /* writes in one transaction */
 
 struct store {
     pthread_t thread;
@@ -34,9 +37,11 @@ struct store {
     struct op *ops, *last_op;
     struct store_event_link *events, *last_event;
     bool closing;
-    bool failing;     /* the oldest write in the list, or opening the file, failed when last tried */
-    int64_t retry_at; /* of store_ticks_ms: when to try it again */
-    char *failure;    /* what it said; NULL if none ever failed */
+    int held;        /* calls of store_hold without their store_release */
+    size_t singly;   /* so many writes go into transactions of their own: together they failed */
+    bool failing;    /* the oldest write in the list, or opening the file, failed when last tried */
+    double retry_at; /* of clock_ms: when to try it again */
+    char *failure;   /* what it said; NULL if none ever failed */
 };
 
 struct store_event_link {
@@ -46,17 +51,64 @@ struct store_event_link {
 
 /* ---- queues ---- */
 
-/* Takes what template points to. */
-static void queue(struct store *s, struct op template)
+/* Whether a queued command may give way to a later one. */
+static bool supersedes(const struct op *later, const struct op *op)
+{
+    if (later->type != op->type || op->busy)
+        return false;
+    switch (later->type) {
+    case PUT_MESSAGE: return op->message.id == later->message.id;
+    case PUT_DRAFT: return op->draft.id == later->draft.id;
+    case PUT_SETTING: return strcmp(op->key, later->key) == 0;
+    default: return false;
+    }
+}
+
+/* With the lock. Never across a deletion: the store drops what is put into the conversation afterwards. */
+static struct op *superseded(const struct store *s, const struct op *later)
+{
+    struct op *found = NULL;
+    for (struct op *op = s->ops; op; op = op->next)
+        found = op->type == DELETE ? NULL : supersedes(later, op) ? op : found;
+    return found;
+}
+
+/* With the lock. */
+static void append(struct store *s, const struct op *template)
 {
     struct op *op = mem_new(1, sizeof *op);
-    *op = template;
-    pthread_mutex_lock(&s->lock);
+    *op = *template;
     if (s->last_op)
         s->last_op->next = op;
     else
         s->ops = op;
     s->last_op = op;
+}
+
+/* How long a setting or draft may wait for its next value. */
+static void set_due(struct op *op, const struct op *older)
+{
+    double now = clock_ms();
+    op->born_ms = older ? older->born_ms : now;
+    if (op->type == PUT_SETTING)
+        op->due_ms = now + REST_MS < op->born_ms + LATE_MS ? now + REST_MS : op->born_ms + LATE_MS;
+    else if (op->type == PUT_DRAFT && op->draft.text && *op->draft.text)
+        op->due_ms = op->born_ms + REST_MS;
+}
+
+/* Takes what template points to. */
+static void queue(struct store *s, struct op template)
+{
+    pthread_mutex_lock(&s->lock);
+    struct op *older = superseded(s, &template);
+    set_due(&template, older);
+    if (older) {
+        template.next = older->next;
+        op_end(older);
+        *older = template;
+    } else {
+        append(s, &template);
+    }
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
 }
@@ -206,43 +258,106 @@ static void answer(struct store *s, struct op *op)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Tries a write; removes it unless it is to be tried again. */
-static void write_down(struct store *s, struct op *op)
+/* With the lock. Removes a write that was carried out or refused. */
+static void finish_op(struct store *s, struct op *op)
 {
-    enum db_result result = carry_out(s, op, NULL);
-    struct store_event *e = NULL;
-    if (result == DB_REFUSED)
+    unlink_op(s, op);
+    op_free(op);
+}
+
+static enum db_result write_group(struct store *s, struct op *const *ops, size_t n)
+{
+    enum db_result worst = db_group_begin(s->db);
+    for (size_t i = 0; worst == DB_OK && i < n; i++)
+        worst = op_table[ops[i]->type].run(s->db, ops[i], NULL);
+    return db_group_end(s->db, worst);
+}
+
+/* With the lock. A write failed: it is kept. Returns the event that says so, or NULL. */
+static struct store_event *note_failure(struct store *s)
+{
+    bool first = !s->failing;
+    free(s->failure);
+    s->failure = mem_string(s->db->error);
+    s->retry_at = clock_ms() + RETRY_MS;
+    s->failing = true;
+    return first ? record_event(STORE_FAILING, mem_string(s->failure)) : NULL;
+}
+
+/* With the lock. A write is done or refused. Returns the event that all kept writes are done, or NULL. */
+static struct store_event *note_success(struct store *s)
+{
+    s->retry_at = 0; /* the next kept write at once */
+    if (!s->failing || first_of_kind(s, true))
+        return NULL;
+    s->failing = false;
+    return record_event(STORE_RECOVERED, NULL);
+}
+
+/* Tries writes, as one transaction; removes them unless they are to be tried again. If they fail together, each is
+ * tried in its own transaction, so that one that is refused or too large holds up no other. */
+static void write_down(struct store *s, struct op *const *ops, size_t n)
+{
+    enum db_result result = n > 1 ? write_group(s, ops, n) : carry_out(s, ops[0], NULL);
+    if (n == 1 && result == DB_REFUSED)
         emit(s, record_event(STORE_ERROR, mem_string(s->db->error)));
+    struct store_event *e = NULL;
     pthread_mutex_lock(&s->lock);
-    op->busy = false;
-    if (result == DB_FAILED) {
-        free(s->failure);
-        s->failure = mem_string(s->db->error);
-        s->retry_at = clock_ms() + RETRY_MS;
-        if (!s->failing)
-            e = record_event(STORE_FAILING, mem_string(s->failure));
-        s->failing = true;
+    for (size_t i = 0; i < n; i++)
+        ops[i]->busy = false;
+    if (n > 1 && result != DB_OK) {
+        s->singly = n;
+    } else if (result == DB_FAILED) {
+        e = note_failure(s);
     } else {
-        unlink_op(s, op);
-        op_free(op);
-        s->retry_at = 0; /* the next kept write at once */
-        if (s->failing && !first_of_kind(s, true)) {
-            s->failing = false;
-            e = record_event(STORE_RECOVERED, NULL);
-        }
+        s->singly -= s->singly > 0;
+        for (size_t i = 0; i < n; i++)
+            finish_op(s, ops[i]);
+        e = note_success(s);
     }
     pthread_mutex_unlock(&s->lock);
     if (e)
         emit(s, e);
 }
 
+/* With the lock. Marks the write and those behind it that can share its transaction; returns how many. */
+static size_t take_group(struct store *s, struct op *op, struct op **group)
+{
+    size_t n = 0, max = s->failing || s->singly || op->type == DELETE ? 1 : GROUP_MAX;
+    for (; op && n < max && op_table[op->type].is_write && (op->type != DELETE || n == 0); op = op->next) {
+        op->busy = true;
+        group[n++] = op;
+    }
+    return n;
+}
+
+/* With the lock. When the oldest command is to be carried out, 0 = at once. */
+static double due(const struct store *s)
+{
+    double at = s->ops ? s->ops->due_ms : 0;
+    for (const struct op *op = s->ops; op; op = op->next)
+        at = op->due_ms < at ? op->due_ms : at;
+    return at;
+}
+
 /* With the lock. What can be carried out now; while writes fail queries overtake them. Closing: only writes, whatever
  * the time, as there is nobody left to take an answer. */
 static struct op *runnable(const struct store *s)
 {
-    if (s->closing || (s->failing && clock_ms() >= s->retry_at))
+    if (s->closing || (s->failing && !s->held && clock_ms() >= s->retry_at))
         return first_of_kind(s, true);
-    return s->failing ? first_of_kind(s, false) : s->ops;
+    if (s->held)
+        return NULL;
+    return s->failing ? first_of_kind(s, false) : clock_ms() >= due(s) ? s->ops : NULL;
+}
+
+/* With the lock. */
+static void wait_for_work(struct store *s)
+{
+    if (s->held || (!s->failing && !s->ops))
+        pthread_cond_wait(&s->work, &s->lock);
+    else
+        cond_wait_until(&s->work, &s->lock, s->failing ? s->retry_at : due(s));
 }
 
 /* Reports that the file could not be opened and waits until it is to be tried again. Returns false to give up. */
@@ -297,6 +412,7 @@ static bool open_file(struct store *s)
 static void *run(void *arg)
 {
     struct store *s = arg;
+    struct op *group[GROUP_MAX];
     if (!open_file(s))
         return NULL;
     pthread_mutex_lock(&s->lock);
@@ -306,16 +422,14 @@ static void *run(void *arg)
         if (!op && s->closing)
             break;
         if (!op) {
-            if (s->failing)
-                cond_wait_until(&s->work, &s->lock, s->retry_at);
-            else
-                pthread_cond_wait(&s->work, &s->lock);
+            wait_for_work(s);
             continue;
         }
         op->busy = true;
+        size_t n = take_group(s, op, group);
         pthread_mutex_unlock(&s->lock);
-        if (op_table[op->type].is_write)
-            write_down(s, op);
+        if (n)
+            write_down(s, group, n);
         else
             answer(s, op);
         pthread_mutex_lock(&s->lock);
@@ -385,37 +499,29 @@ bool store_close(struct store *s, char *err, size_t cap)
 
 /* ---- commands ---- */
 
+void store_hold(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->held++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void store_release(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (--s->held == 0)
+        pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void store_put_conversation(struct store *s, const struct store_conversation *c)
 {
     queue(s, (struct op){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
 }
 
-/* The queued state of a message that m may take the place of. Not across a deletion: what comes after one is
- * dropped. */
-static struct op *older_state(const struct store *s, store_id message)
-{
-    struct op *found = NULL;
-    for (struct op *op = s->ops; op; op = op->next) {
-        if (op->type == DELETE)
-            found = NULL;
-        else if (op->type == PUT_MESSAGE && op->message.id == message && !op->busy)
-            found = op;
-    }
-    return found;
-}
-
 void store_put_message(struct store *s, const struct store_message *m)
 {
-    struct store_message copy = record_copy_message(m);
-    pthread_mutex_lock(&s->lock);
-    struct op *older = older_state(s, m->id);
-    if (older) {
-        record_end_message(&older->message);
-        older->message = copy;
-    }
-    pthread_mutex_unlock(&s->lock);
-    if (!older)
-        queue(s, (struct op){.type = PUT_MESSAGE, .message = copy});
+    queue(s, (struct op){.type = PUT_MESSAGE, .message = record_copy_message(m)});
 }
 
 void store_put_summary(struct store *s, const struct store_summary *summary)
@@ -426,6 +532,26 @@ void store_put_summary(struct store *s, const struct store_summary *summary)
 void store_put_setting(struct store *s, const char *key, const char *value)
 {
     queue(s, (struct op){.type = PUT_SETTING, .key = mem_string(key), .text = mem_string(value)});
+}
+
+void store_put_draft(struct store *s, const struct store_draft *draft)
+{
+    queue(s, (struct op){.type = PUT_DRAFT, .draft = record_copy_draft(draft)});
+}
+
+void store_put_command(struct store *s, const char *text)
+{
+    queue(s, (struct op){.type = PUT_COMMAND, .text = mem_string(text)});
+}
+
+void store_set_leaf(struct store *s, store_id conversation, store_id leaf)
+{
+    queue(s, (struct op){.type = SET_LEAF, .id = conversation, .leaf = leaf});
+}
+
+void store_set_system(struct store *s, store_id conversation, const char *system)
+{
+    queue(s, (struct op){.type = SET_SYSTEM, .id = conversation, .text = mem_string(system)});
 }
 
 void store_rename(struct store *s, store_id conversation, const char *title)
@@ -446,6 +572,16 @@ void store_list(struct store *s, uint64_t tag)
 void store_load(struct store *s, store_id conversation, uint64_t tag)
 {
     queue(s, (struct op){.type = LOAD, .id = conversation, .tag = tag});
+}
+
+void store_new_draft(struct store *s, uint64_t tag)
+{
+    queue(s, (struct op){.type = NEW_DRAFT, .tag = tag});
+}
+
+void store_history(struct store *s, uint64_t tag)
+{
+    queue(s, (struct op){.type = HISTORY, .tag = tag});
 }
 
 void store_load_through(struct store *s, store_id conversation, store_id message, int step, uint64_t tag)
@@ -470,7 +606,7 @@ struct store_event *store_take(struct store *s)
 
 struct store_event *store_wait(struct store *s, int timeout_ms)
 {
-    int64_t until = clock_ms() + timeout_ms;
+    double until = clock_ms() + timeout_ms;
     pthread_mutex_lock(&s->lock);
     while (!s->events && (timeout_ms < 0 || clock_ms() < until)) {
         if (timeout_ms < 0)

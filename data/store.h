@@ -3,8 +3,10 @@
  *
  * The store runs a thread of its own that owns the connection and blocks all signals but faults. Commands
  * (store_put_*, store_list, ...) copy their arguments, go into a queue and return at once; results and failures come
- * out as events. Commands are carried out in order, each write in a transaction that is durable before the next
- * command runs. Any thread may call any function.
+ * out as events. Commands are carried out in order. Writes that are queued together share one transaction, which is
+ * durable before the next query runs: store_hold and store_release mark what belongs together. A setting or a draft
+ * waits a moment for its next value, unless another command is queued behind it or the store is closed. Any thread may
+ * call any function.
  *
  * A write that fails (full disk, locked file, lost mount) is kept and tried again every second until it succeeds or
  * the store is closed: STORE_FAILING says so once, STORE_RECOVERED when it is over. Nothing acknowledged is ever
@@ -19,12 +21,13 @@
  *
  * The tree: each message names its parent (0 = first of the conversation); a conversation names its leaf, and the
  * path from there to the root is what is shown. Answering again or editing adds a sibling; nothing is destroyed.
- * A new message whose parent is the leaf becomes the leaf in the same transaction, so that a program killed right
- * after shows it again; for siblings, store_put_conversation says which is shown.
+ * A new message becomes the leaf in the same transaction, so that a program killed right after shows it again;
+ * store_set_leaf shows another branch.
  *
- * Two programs in one conversation: both branches are kept, the last leaf put is shown. Deleted by one, what the
- * other writes afterwards is kept in a conversation that comes back without its past. What a program puts into a
- * conversation that it deleted itself is dropped.
+ * Two programs in one conversation: both branches are kept, and the newest message decides which one is shown. If one
+ * program deletes the conversation, what the other writes afterwards is kept in a conversation of the same id, without
+ * its past, named after its first new message. The store drops what a program puts into a conversation that the same
+ * program has deleted.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -84,6 +87,13 @@ struct store_summary { /* says what came before, for the model; the messages the
     int64_t created_ms;
 };
 
+struct store_draft {       /* a message that was typed but not sent */
+    store_id id;           /* made by the program that types it */
+    store_id conversation; /* 0: of a new conversation, which has no message yet */
+    char *text;            /* NULL or "" in a put removes the draft */
+    int64_t updated_ms;    /* set by the store */
+};
+
 struct store_hit {                  /* a search result */
     store_id conversation, message; /* message 0: the title matches */
     enum store_role role;           /* of the message */
@@ -95,7 +105,10 @@ struct store_hit {                  /* a search result */
 enum store_event_type {
     STORE_SETTINGS,    /* settings, n: once, when the file is open, before any answer to a query */
     STORE_LIST,        /* conversations, n: most recently updated first */
-    STORE_LOADED,      /* conversation (id 0 = not found), messages root first, summaries of that path oldest first */
+    STORE_LOADED,      /* conversation (id 0 = not found), messages root first, summaries of that path oldest first,
+                          draft */
+    STORE_DRAFT,       /* draft */
+    STORE_HISTORY,     /* prompts, n, and commands, n_commands: newest first */
     STORE_FOUND,       /* hits, n, and the query they answer */
     STORE_FAILING,     /* text: why writes are failing now; they are kept and retried */
     STORE_RECOVERED,   /* all that was kept has been written */
@@ -118,6 +131,9 @@ struct store_event { /* owned by whoever took it: store_event_free */
     struct store_message *messages;
     struct store_summary *summaries;
     size_t n_summaries;
+    struct store_draft draft; /* id 0 = there is none */
+    char **prompts, **commands;
+    size_t n_commands;
     struct store_hit *hits;
     char *text; /* message or query */
 };
@@ -135,17 +151,35 @@ struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx,
 /* Carries out what is queued, then closes. Returns false and the reason in err if a write could not be saved. */
 bool store_close(struct store *s, char *err, size_t cap);
 
-/* ---- writes: insert or update by id; what a message belongs to, its role and time are fixed by its first put -- */
+/* ---- writes ---- */
+
+/* Writes queued between these two calls share one transaction (but deletions, which have one of their own); nothing is
+ * carried out until the release. Calls nest. */
+void store_hold(struct store *s);
+void store_release(struct store *s);
+
+/* Creates the conversation. An existing one is left alone: the functions below change it, each one thing. */
 void store_put_conversation(struct store *s, const struct store_conversation *c);
-void store_put_message(struct store *s, const struct store_message *m); /* a queued older state of it is replaced */
+void store_rename(struct store *s, store_id conversation, const char *title);
+void store_set_system(struct store *s, store_id conversation, const char *system); /* NULL = the model's default */
+void store_set_leaf(struct store *s, store_id conversation, store_id leaf);
+void store_delete(struct store *s, store_id conversation); /* with its messages, summaries and drafts */
+/* Inserts or updates by id; the conversation, parent, role and time of a message are fixed by its first put. A queued
+ * older state of the message is replaced. */
+void store_put_message(struct store *s, const struct store_message *m);
 void store_put_summary(struct store *s, const struct store_summary *summary);
 void store_put_setting(struct store *s, const char *key, const char *value); /* value NULL removes it */
-void store_rename(struct store *s, store_id conversation, const char *title);
-void store_delete(struct store *s, store_id conversation); /* with its messages and summaries */
+void store_put_draft(struct store *s, const struct store_draft *draft);      /* on disk within half a second */
+void store_put_command(struct store *s, const char *text); /* into the command history, once, as the newest */
 
 /* ---- queries: each is answered by one event with the same tag ---- */
 void store_list(struct store *s, uint64_t tag);
 void store_load(struct store *s, store_id conversation, uint64_t tag); /* 0 = the most recently updated one */
+/* The draft of a new conversation: the newest that no other running program is typing. */
+void store_new_draft(struct store *s, uint64_t tag);
+/* What was typed in all conversations: a person's messages, at most 1000, and slash commands, at most 200. Texts may
+ * repeat. */
+void store_history(struct store *s, uint64_t tag);
 /* The same with another path: through this message, or through the answer `step` places after it among those to the
  * same question (after the last comes the first), on to the newest message below. The conversation's leaf stays what
  * it was until it is put; where the message is not there, the path is the leaf's. */

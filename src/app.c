@@ -100,8 +100,10 @@ static void sleep_until_something(struct app *app)
         ;
 }
 
+/* Whatever the events of one round write is one transaction. */
 static void take_events(struct app *app)
 {
+    store_hold(app->store);
     ui_read(app->ui);
     struct ui_event wish;
     while (!app->quit && ui_next_event(app->ui, &wish))
@@ -114,6 +116,7 @@ static void take_events(struct app *app)
         app_save_answer(app);
     if (app->quit_when_idle && !app->quit && app_is_idle(app))
         app_leave(app, app_waits(app, app->shown) ? 1 : 0, NULL);
+    store_release(app->store);
 }
 
 /* What the worker does for another conversation is not shown. */

@@ -82,8 +82,7 @@ static void system_changed(struct app *app)
     struct conversation *c = app->shown;
     free(c->system);
     c->system = mem_string(system);
-    if (c->stored)
-        conversation_save_row(c, app->store, c->n ? c->messages[c->n - 1].id : 0);
+    conversation_save_system(c, app->store);
     app_push_settings(app);
     app_prepare(app);
 }

@@ -114,7 +114,7 @@ static void show_path(struct app *app, struct conversation *c, const struct stor
     store_id leaf = c->n ? c->messages[c->n - 1].id : 0;
     app_show(app, c);
     if (leaf != loaded->conversation.leaf)
-        conversation_save_row(c, app->store, leaf);
+        conversation_save_path(c, app->store);
 }
 
 void app_notice(struct app *app, const struct conversation *c, const char *text)
@@ -186,6 +186,7 @@ static void show_opened(struct app *app, const struct app_opening *opening, cons
     if (opening->kind == APP_OPENING_RESUMED && settings_has(app->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
         free(c->system);
         c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
+        conversation_save_system(c, app->store);
     }
     if (opening->kind != APP_OPENING_ALTERNATIVE)
         remember_prompts(app, event);
@@ -336,6 +337,8 @@ void app_store_event(struct app *app, const struct store_event *event)
         if (app->options->question) /* waits for the conversation to be resumed, as a typed one does */
             app_ui_event(app, &(struct ui_event){.type = UI_SEND, .text = app->options->question});
         break;
+    case STORE_DRAFT:
+    case STORE_HISTORY: break;
     case STORE_LIST: listed(app, event); break;
     case STORE_LOADED: loaded(app, event); break;
     case STORE_FOUND:

@@ -386,22 +386,30 @@ void conversation_save_text(const struct conversation *c, struct store *store, c
                                                      .end = m->end});
 }
 
-void conversation_save_row(struct conversation *c, struct store *store, store_id leaf)
+void conversation_save_path(const struct conversation *c, struct store *store)
 {
-    if (c->deleted)
-        return;
-    store_put_conversation(
-        store, &(struct store_conversation){
-                   .id = c->id, .leaf = leaf, .title = c->title, .system = c->system, .created_ms = c->created_ms});
-    c->stored = true;
+    if (!c->deleted && c->stored)
+        store_set_leaf(store, c->id, c->n ? c->messages[c->n - 1].id : 0);
+}
+
+void conversation_save_system(const struct conversation *c, struct store *store)
+{
+    if (!c->deleted && c->stored)
+        store_set_system(store, c->id, c->system);
 }
 
 void conversation_save(struct conversation *c, struct store *store, const struct conversation_message *m)
 {
+    if (c->deleted)
+        return;
+    store_hold(store);
     if (!c->stored) /* a message names its conversation, so that comes first */
-        conversation_save_row(c, store, 0);
+        store_put_conversation(store,
+                               &(struct store_conversation){
+                                   .id = c->id, .title = c->title, .system = c->system, .created_ms = c->created_ms});
+    c->stored = true;
     conversation_save_text(c, store, m);
-    conversation_save_row(c, store, c->messages[c->n - 1].id); /* a question may wait behind the answer saved */
+    store_release(store);
 }
 
 void conversation_save_summary(const struct conversation *c, struct store *store, const struct worker_event *summary)

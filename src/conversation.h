@@ -107,12 +107,14 @@ void conversation_job_free(struct conversation_job *job);
 
 /* ---- for the store ---- */
 
-/* Writes the message, and the conversation with the end of its path as the leaf: every message is saved once it is
- * added. Nothing if the conversation was deleted. */
+/* Writes the message, and before the first one the conversation. Save every message once it is added: the store makes
+ * a new message the end of the path. These functions write nothing if the conversation was deleted. */
 void conversation_save(struct conversation *c, struct store *store, const struct conversation_message *m);
 /* The message alone: for the many times an answer grows. */
 void conversation_save_text(const struct conversation *c, struct store *store, const struct conversation_message *m);
-void conversation_save_row(struct conversation *c, struct store *store, store_id leaf);
+/* Another path is shown: its last message is the one to show from now on. */
+void conversation_save_path(const struct conversation *c, struct store *store);
+void conversation_save_system(const struct conversation *c, struct store *store);
 /* The summary of a WORKER_SUMMARY. */
 void conversation_save_summary(const struct conversation *c, struct store *store, const struct worker_event *summary);
 

@@ -358,6 +358,7 @@ static bool open_conversation(struct oneshot *o, char *err, size_t cap)
     if (o->conversation && settings_has(o->settings, LAYER_ARGUMENTS, SET_SYSTEM)) {
         free(o->conversation->system);
         o->conversation->system = mem_string(system);
+        conversation_save_system(o->conversation, o->store);
     }
     return o->conversation != NULL;
 }

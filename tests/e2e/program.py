@@ -30,9 +30,9 @@ class ProgramCase(unittest.TestCase):
             t.close()
         shutil.rmtree(self.home)
 
-    def open(self, *options, columns=100, lines=30, **env):
-        """The program in a terminal, closed when the test ends; options that name --stop-loops have their way."""
-        t = Terminal([CHINWAG, *([] if "--stop-loops" in options else GO_ON), *options], columns, lines, {**self.env, **env})
+    def open(self, *options, columns=100, lines=30, under=(), **env):
+        """The program in a terminal, run by the command `under` if there is one, closed when the test ends; options that name --stop-loops have their way."""
+        t = Terminal([*under, CHINWAG, *([] if "--stop-loops" in options else GO_ON), *options], columns, lines, {**self.env, **env})
         self.terminals.append(t)
         return t
 

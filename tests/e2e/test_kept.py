@@ -1,8 +1,7 @@
 """What is kept across restarts and between programs: why answers ended, drafts, prompts, titles; and what that costs the disk."""
-import pathlib
+import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import unittest
 
@@ -59,6 +58,29 @@ class Kept(ProgramCase):
         t.wait("cut at the window", 5)
         self.assertEqual(self.rows(f"SELECT ending FROM message WHERE role = {ANSWER} ORDER BY id"),
                          [(1,), (3,), (4,), (5,)])
+
+    # ---- what it costs the disk ----
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not here")
+    def test_a_short_turn_costs_few_syncs(self):
+        trace = self.home / "trace"
+        probe = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True)
+        if probe.returncode:
+            self.skipTest("strace may not trace here")
+        t = self.open("-m", self.short, "-t", "1", under=("strace", "-f", "-e", "trace=fsync,fdatasync", "-o", str(trace)))
+        t.wait("F1 help", 20)
+        t.wait("short F32", 20)
+        counts = []
+        for n in range(1, 7):
+            before = trace.read_text().count("sync(")
+            t.send(f"Question {n}")
+            t.wait(f"> Question {n}")
+            t.key("enter")  # before the draft is written
+            self.wait_answers(n)
+            t.read(0.5)
+            counts.append(trace.read_text().count("sync(") - before)
+        print(f"figure: short turns cost {counts} calls of fsync or fdatasync")
+        self.assertLessEqual(sorted(counts)[len(counts) // 2], 6)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ static inline void close_ok(struct store *s)
 static inline void put_conversation(struct store *s, store_id id, store_id leaf, const char *title)
 {
     struct store_conversation c = {.id = id, .leaf = leaf, .title = (char *)title};
-    store_put_conversation(s, &c);
+    store_put_conversation(s, &c); /* of an existing conversation only the leaf changes */
+    store_set_leaf(s, id, leaf);
 }
 
 static inline void put_state(struct store *s, store_id id, store_id conversation, store_id parent,

@@ -85,10 +85,9 @@ static void change_message(struct breaker *b, struct remembered *c)
 static void put_title(struct breaker *b, struct remembered *c)
 {
     snprintf(c->title, sizeof c->title, "title %u", pick(b, 1000));
-    if (pick(b, 2) || c->n == 0)
-        store_rename(b->store, c->id, c->title);
-    else
-        put_conversation(b->store, c->id, c->messages[pick(b, (uint32_t)c->n)], c->title);
+    store_rename(b->store, c->id, c->title);
+    if (pick(b, 2) && c->n)
+        store_set_leaf(b->store, c->id, c->messages[pick(b, (uint32_t)c->n)]);
 }
 
 static void ask(struct breaker *b, struct remembered *c)

@@ -123,13 +123,12 @@ static void the_leaf_decides_the_path(void **state)
     put_message(s, 11, 1, 10, "first answer");
     expect_path(s, 1, 10, 11, 0);
     put_message(s, 12, 1, 10, "second answer");
-    expect_path(s, 1, 10, 11, 0); /* a sibling is not shown before the conversation says so */
-    put_conversation(s, 1, 12, NULL);
-    expect_path(s, 1, 10, 12, 0);
+    expect_path(s, 1, 10, 12, 0); /* a new message is shown ... */
+    put_message(s, 11, 1, 10, "first answer, longer");
+    expect_path(s, 1, 10, 12, 0); /* ... an old one that changes is not */
     put_message(s, 13, 1, 12, "next question");
     expect_path(s, 1, 10, 12, 13, 0);
     put_message(s, 14, 1, 0, "question edited");
-    put_conversation(s, 1, 14, NULL);
     expect_path(s, 1, 14, 0);
     put_conversation(s, 1, 11, NULL);
     expect_path(s, 1, 10, 11, 0);
@@ -221,6 +220,7 @@ static void only_summaries_of_the_path_are_given(void **state)
     put_message(s, 10, 1, 0, "a");
     put_message(s, 11, 1, 10, "b");
     put_message(s, 12, 1, 10, "c");
+    store_set_leaf(s, 1, 11);
     store_put_summary(
         s, &(struct store_summary){
                .id = 22, .conversation = 1, .last = 11, .text = "of b", .method = "model", .created_ms = 2});
@@ -333,7 +333,7 @@ static void deleting_takes_messages_and_summaries_of_that_conversation_alone(voi
     struct store_event *e = load(s, 1);
     assert_int_equal(e->conversation.id, 0);
     store_event_free(e);
-    expect_path(s, 2, 20, 21, 0);
+    expect_path(s, 2, 20, 22, 0);
     expect_found(s, "word", 0, 21, 20, 0);
     close_ok(s);
     expect_sql(test_db, "SELECT count(*) FROM message", "3");
@@ -461,6 +461,200 @@ static void count_call(void *ctx)
     __atomic_add_fetch((int *)ctx, 1, __ATOMIC_SEQ_CST);
 }
 
+static void a_write_changes_only_what_its_program_changed(void **state)
+{
+    (void)state;
+    struct store *a = open_at(test_db), *b = open_at(test_db);
+    struct store_conversation c = {.id = 1, .title = "first", .system = "Be brief."};
+    store_put_conversation(a, &c);
+    put_message(a, 10, 1, 0, "question");
+    expect_path(a, 1, 10, 0);
+    store_rename(b, 1, "renamed by b");
+    store_set_system(b, 1, NULL);
+    expect_path(b, 1, 10, 0);
+    store_put_conversation(a, &c); /* what a remembers is older */
+    put_message(a, 11, 1, 10, "answer");
+    expect_path(a, 1, 10, 11, 0);
+    store_set_leaf(a, 1, 10);
+    struct store_event *e = load(a, 1);
+    assert_string_equal(e->conversation.title, "renamed by b");
+    assert_null(e->conversation.system);
+    assert_int_equal(e->conversation.leaf, 10);
+    store_event_free(e);
+    close_ok(a);
+    close_ok(b);
+}
+
+static void held_writes_are_one_transaction(void **state)
+{
+    (void)state;
+    struct store *s = open_at(test_db);
+    store_hold(s);
+    put_conversation(s, 1, 0, "held");
+    put_message(s, 10, 1, 0, "one");
+    store_hold(s);
+    put_message(s, 11, 1, 10, "two");
+    store_release(s);
+    usleep(QUIET_MS * 1000);
+    expect_sql(test_db, "SELECT count(*) FROM message", "0"); /* nothing before the last release */
+    store_release(s);
+    expect_path(s, 1, 10, 11, 0);
+    /* One that is refused takes none of the others with it. */
+    store_hold(s);
+    put_message(s, 12, 1, 11, "three");
+    store_put_summary(
+        s, &(struct store_summary){.id = 5, .conversation = 404, .last = 1, .text = "", .method = "model"});
+    put_message(s, 13, 1, 12, "four");
+    store_delete(s, 2);
+    put_message(s, 14, 1, 13, "five");
+    store_release(s);
+    drop(s, STORE_ERROR);
+    expect_path(s, 1, 10, 11, 12, 13, 14, 0);
+    close_ok(s);
+    expect_sound(test_db);
+}
+
+static void settings_are_written_when_they_rest(void **state)
+{
+    (void)state;
+    struct store *s = open_at(test_db);
+    char value[16];
+    char *before = sql_text(test_db, "PRAGMA data_version; SELECT 1");
+    free(before);
+    sqlite3 *watcher;
+    assert_int_equal(sqlite3_open(test_db, &watcher), SQLITE_OK);
+    sqlite3_stmt *version;
+    assert_int_equal(sqlite3_prepare_v2(watcher, "PRAGMA data_version", -1, &version, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(version), SQLITE_ROW);
+    int seen = sqlite3_column_int(version, 0), commits = 0;
+    sqlite3_reset(version);
+    for (int i = 0; i < 50; i++) { /* as an arrow key that is held down */
+        snprintf(value, sizeof value, "%d", i);
+        store_put_setting(s, "temperature", value);
+        store_put_setting(s, "top-p", value);
+        usleep(2000);
+        assert_int_equal(sqlite3_step(version), SQLITE_ROW);
+        commits += sqlite3_column_int(version, 0) != seen;
+        seen = sqlite3_column_int(version, 0);
+        sqlite3_reset(version);
+    }
+    assert_true(commits <= 2);
+    for (char *now = NULL; !now || strcmp(now, "49");) { /* without anything else happening */
+        free(now);
+        usleep(10000);
+        now = sql_text(test_db, "SELECT ''; SELECT value FROM setting WHERE key = 'top-p'");
+        if (now && strcmp(now, "49") == 0) {
+            free(now);
+            break;
+        }
+    }
+    store_put_setting(s, "temperature", "last");
+    put_conversation(s, 1, 0, "");
+    store_event_free(load(s, 1)); /* a query sees what was put before it */
+    expect_sql(test_db, "SELECT value FROM setting WHERE key = 'temperature'", "last");
+    store_put_setting(s, "temperature", NULL);
+    close_ok(s);
+    expect_sql(test_db, "SELECT count(*) FROM setting", "1");
+    sqlite3_finalize(version);
+    sqlite3_close(watcher);
+}
+
+static void put_draft(struct store *s, store_id id, store_id conversation, const char *text)
+{
+    store_put_draft(s, &(struct store_draft){.id = id, .conversation = conversation, .text = (char *)text});
+}
+
+static void expect_draft(struct store *s, store_id conversation, store_id id, const char *text)
+{
+    if (conversation)
+        store_load(s, conversation, 7);
+    else
+        store_new_draft(s, 7);
+    struct store_event *e = expect(s, conversation ? STORE_LOADED : STORE_DRAFT);
+    assert_int_equal(e->tag, 7);
+    assert_int_equal(e->draft.id, id);
+    if (id)
+        assert_string_equal(e->draft.text, text);
+    store_event_free(e);
+}
+
+static void drafts_belong_to_conversations_and_to_the_program_that_types_them(void **state)
+{
+    (void)state;
+    struct store *a = open_at(test_db), *b = open_at(test_db);
+    put_conversation(a, 1, 0, "one");
+    put_conversation(a, 2, 0, "two");
+    put_draft(a, 100, 1, "to on");
+    put_draft(a, 100, 1, "to one");
+    put_draft(a, 101, 0, "a new one, 你好");
+    expect_draft(a, 1, 100, "to one");
+    expect_draft(a, 2, 0, NULL);
+    expect_draft(a, 0, 101, "a new one, 你好");
+    expect_draft(b, 1, 0, NULL); /* a is typing them */
+    expect_draft(b, 0, 0, NULL);
+    put_draft(b, 102, 0, "b's own");
+    expect_draft(b, 0, 102, "b's own");
+    expect_draft(a, 0, 101, "a new one, 你好");
+    put_draft(a, 103, 2, "of a conversation that b deletes");
+    close_ok(a);
+    expect_draft(b, 1, 100, "to one"); /* a is gone */
+    put_draft(b, 102, 0, NULL);
+    store_delete(b, 1);
+    expect_draft(b, 1, 0, NULL);
+    expect_draft(b, 0, 101, "a new one, 你好");
+    put_draft(b, 101, 0, "");
+    expect_draft(b, 0, 0, NULL);
+    close_ok(b);
+    expect_sql(test_db, "SELECT group_concat(id) FROM draft", "103");
+    b = open_at(test_db);
+    expect_sql(test_db, "PRAGMA foreign_keys = ON; DELETE FROM conversation WHERE id = 2; SELECT 1", "1");
+    expect_draft(b, 0, 103, "of a conversation that b deletes"); /* its words are kept */
+    close_ok(b);
+}
+
+static void a_draft_is_on_disk_within_a_second(void **state)
+{
+    (void)state;
+    struct store *s = open_at(test_db);
+    put_draft(s, 100, 0, "half a thought");
+    for (int i = 0; i < 100; i++) { /* typing goes on */
+        usleep(10000);
+        put_draft(s, 100, 0, "half a thought and more");
+    }
+    char *text = sql_text(test_db, "SELECT text FROM draft");
+    assert_non_null(text);
+    free(text);
+    close_ok(s);
+    expect_sql(test_db, "SELECT text FROM draft", "half a thought and more");
+}
+
+static void the_history_is_all_that_was_typed_newest_first(void **state)
+{
+    (void)state;
+    struct store *s = open_at(test_db);
+    for (int i = 0; i < 1500; i++) {
+        char text[32], command[32];
+        snprintf(text, sizeof text, "prompt %d", i);
+        snprintf(command, sizeof command, "/set seed %d", i % 300);
+        store_put_message(
+            s, &(struct store_message){.id = 2 * i + 1, .conversation = 1 + i % 7, .role = STORE_USER, .text = text});
+        put_message(s, 2 * i + 2, 1 + i % 7, 2 * i + 1, "an answer");
+        if (i < 400)
+            store_put_command(s, command);
+    }
+    store_history(s, 9);
+    struct store_event *e = expect(s, STORE_HISTORY);
+    assert_int_equal(e->tag, 9);
+    assert_int_equal(e->n, 1000);
+    assert_string_equal(e->prompts[0], "prompt 1499");
+    assert_string_equal(e->prompts[999], "prompt 500");
+    assert_int_equal(e->n_commands, 200);
+    assert_string_equal(e->commands[0], "/set seed 99");
+    assert_string_equal(e->commands[100], "/set seed 299"); /* one that was typed again counts once, as the newest */
+    store_event_free(e);
+    close_ok(s);
+}
+
 static void each_event_is_notified(void **state)
 {
     (void)state;
@@ -489,7 +683,6 @@ static void two_programs_share_a_file(void **state)
     put_message(a, 11, 1, 10, "by a");
     expect_path(a, 1, 10, 11, 0);
     put_message(b, 12, 1, 10, "by b");
-    put_conversation(b, 1, 12, NULL);
     expect_path(b, 1, 10, 12, 0);
     expect_path(a, 1, 10, 12, 0);
     expect_found(a, "by ", 0, 12, 11, 0);
@@ -498,9 +691,11 @@ static void two_programs_share_a_file(void **state)
     struct store_event *e = load(a, 1);
     assert_int_equal(e->conversation.id, 0);
     store_event_free(e);
-    put_message(b, 13, 1, 12, "written after the deletion");
-    put_conversation(b, 1, 13, "ours");
+    put_message(b, 13, 1, 12, "written after the deletion\nin two lines");
     expect_path(b, 1, 13, 0);
+    e = load(b, 1);
+    assert_string_equal(e->conversation.title, "written after the deletion");
+    store_event_free(e);
     put_message(a, 14, 1, 13, "not seen again by a yet: dropped");
     expect_path(a, 1, 13, 0);
     put_message(a, 15, 1, 13, "written by a, who has seen it is back");
@@ -568,6 +763,12 @@ int main(void)
         T(what_can_never_be_written_is_given_up_with_an_error),
         T(new_ids_ascend_and_tell_the_time),
         T(ids_of_several_threads_differ),
+        T(a_write_changes_only_what_its_program_changed),
+        T(held_writes_are_one_transaction),
+        T(settings_are_written_when_they_rest),
+        T(drafts_belong_to_conversations_and_to_the_program_that_types_them),
+        T(a_draft_is_on_disk_within_a_second),
+        T(the_history_is_all_that_was_typed_newest_first),
         T(each_event_is_notified),
         T(two_programs_share_a_file),
         T(programs_that_write_at_the_same_time_lose_nothing),
