@@ -190,6 +190,14 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libengine.a $(BUILD)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -march=native -o $@ $< $(BUILD)/libengine.a -lunistring -lm -pthread
 
+# The program killed KILLS times, and two programs at one database for MINUTES; tests/e2e/test_soak.py does it for seconds.
+KILLS ?= 500
+MINUTES ?= 30
+.PHONY: soak
+soak: $(PROGRAM) test-deps
+	@PYTHONPATH=tests CHINWAG="$(CURDIR)/$(PROGRAM)" $(PYTHON) tests/e2e/soak_kill.py $(KILLS)
+	@PYTHONPATH=tests CHINWAG="$(CURDIR)/$(PROGRAM)" $(PYTHON) tests/e2e/soak_two.py $(MINUTES)
+
 # The program under the sanitizers, for tests/e2e/test_sanitizers.py.
 .PHONY: sanitized
 sanitized:
