@@ -21,9 +21,9 @@ const char *engine_token_bytes(const engine_model *model, int32_t id, bool speci
     return tokenizer_bytes(model->tokenizer, id, special, len);
 }
 
-bool engine_token_is_end(const engine_model *model, int32_t id)
+int32_t engine_text_start(const engine_model *model)
 {
-    return tokenizer_is_end(model->tokenizer, id);
+    return tokenizer_bos(model->tokenizer);
 }
 
 bool engine_render_chat(const engine_model *model, const struct engine_message *messages, size_t n, bool generate,

@@ -38,7 +38,9 @@ struct engine_model_options {
     bool no_mmap;     /* read the file into memory instead of mapping it */
     bool no_repack;   /* keep the file's row layout: slower, but pages stay shared and reclaimable */
     bool vocab_only;  /* tokenizer and template only; the file may hold no tensors */
-    int threads;      /* for repacking; 0 = engine_default_threads() */
+    bool
+        describe; /* for engine_model_info and engine_model_formats: any well-formed file opens, see info.unsupported */
+    int threads; /* for repacking; 0 = engine_default_threads() */
     /* Called now and then from the opening thread with the share done, 0..1; returning false gives up. */
     bool (*progress)(void *ctx, float done);
     void *progress_ctx;
@@ -67,6 +69,9 @@ struct engine_model_info { /* strings belong to the model */
     uint64_t file_bytes, tensor_bytes, parameters;
     double load_ms;  /* all of engine_model_open */
     double vocab_ms; /* its share for the vocabulary */
+    const char
+        *unsupported; /* with `describe`: the sentence a plain open would have failed with; else NULL. Then only
+                                what the file's keys say is filled in, the rest is 0 or "unknown" */
 };
 const struct engine_model_info *engine_model_info(const engine_model *model);
 
@@ -78,9 +83,6 @@ struct engine_format_use {
     uint64_t bytes;
 };
 size_t engine_model_formats(const engine_model *model, struct engine_format_use *out, size_t cap);
-
-/* Bytes a session of n_ctx tokens allocates for its KV cache. */
-uint64_t engine_kv_bytes(const engine_model *model, int n_ctx);
 
 /* ---- tokens --------------------------------------------------------------------------------------------- */
 
@@ -97,9 +99,11 @@ void engine_tokens_free(struct engine_tokens *tokens);
 void engine_tokenize(const engine_model *model, const char *text, size_t len, bool parse_special,
                      struct engine_tokens *out);
 
+/* The BOS token that the file wants in front of every text, or -1. */
+int32_t engine_text_start(const engine_model *model);
+
 /* The bytes a token stands for; a control token gives zero bytes unless `special`. Owned by the model. */
 const char *engine_token_bytes(const engine_model *model, int32_t id, bool special, size_t *len);
-bool engine_token_is_end(const engine_model *model, int32_t id);
 
 /* One text, token by token. Holds back the start of a UTF-8 sequence until its last byte comes; invalid bytes become
  * U+FFFD. Where SentencePiece puts a space in front of every text, the one the first token begins with is no part of
@@ -185,6 +189,15 @@ struct engine_session_options {
     int attn_window; /* 0 = everything; N: attend to the first 4 and the last N positions */
     int chunk;       /* tokens evaluated at once in prefill; 0 = what is fastest. Results do not depend on it */
 };
+/* Bytes a session with these options reserves. Pages are used as they are first written: the KV cache's as the context
+ * grows. All 0 for a model that no session can be opened for. */
+struct engine_session_bytes {
+    uint64_t kv;      /* the KV cache of the whole window */
+    uint64_t compute; /* activations, logits and what the sampler works with */
+};
+struct engine_session_bytes engine_session_bytes(const engine_model *model,
+                                                 const struct engine_session_options *options);
+
 /* The window of a session that asks for none: 4096 tokens, or what the model was trained on where that is less. */
 int engine_default_context(const engine_model *model);
 

@@ -15,7 +15,7 @@ size_t engine_model_formats(const engine_model *model, struct engine_format_use 
     size_t n = 0;
     for (size_t i = 0; i < gguf_n_tensors(model->file); i++) {
         const struct gguf_tensor *tensor = gguf_tensor_at(model->file, i);
-        const struct quant_format *format = quant_format(tensor->type);
+        const struct quant_layout *format = quant_layout(tensor->type);
         size_t k = 0;
         while (k < n && uses[k].name != format->name)
             k++;

@@ -370,6 +370,17 @@ static struct walk begin_walk(struct forward *f, int member, int members)
     };
 }
 
+/* After the head's products, which any member may have computed. */
+static void add_head_bias(struct walk *t)
+{
+    struct forward *f = t->f;
+    int rows = f->model->head.rows;
+    int64_t first = (int64_t)rows * t->member / t->members, end = (int64_t)rows * (t->member + 1) / t->members;
+    pool_barrier(f->pool);
+    for (int j = 0; j < f->n_logits && !stopped(t); j++)
+        t->vector->add(f->logits + (size_t)j * (size_t)rows + first, f->model->head_bias + first, (int)(end - first));
+}
+
 static void walk_network(void *ctx, int member, int members)
 {
     struct forward *f = ctx;
@@ -388,6 +399,8 @@ static void walk_network(void *ctx, int member, int members)
         multiply_top(&t, a, &head);
     else
         multiply_all(&t, a, &head);
+    if (f->model->head_bias)
+        add_head_bias(&t);
 }
 
 /* The head alone, of f->final. */
@@ -528,14 +541,31 @@ static int max_of(int a, int b)
     return a > b ? a : b;
 }
 
+static int max_cols(const struct engine_model *model)
+{
+    const struct engine_model_info *s = &model->info;
+    return max_of(max_of(s->n_embd, s->n_ff), s->n_heads * s->head_dim);
+}
+
+size_t forward_bytes(const struct engine_model *model, const struct kv_shape *shape, int threads)
+{
+    struct forward f = {.model = model, .chunk = shape->chunk, .kv.slots = kv_slots(shape)};
+    struct own own;
+    struct carver shared = {0}, each = {0};
+    carve_shared(&f, &shared);
+    carve_own(&f, &own, &each);
+    size_t n = (size_t)(threads > 0 ? threads : cpu_cores());
+    return shared.used + activations_bytes(f.chunk, max_cols(model)) +
+           n * (each.used + activations_bytes(1, max_cols(model)));
+}
+
 struct forward *forward_open(const struct engine_model *model, const struct kv_shape *shape, int threads, char *err,
                              size_t cap)
 {
-    const struct engine_model_info *s = &model->info;
     struct forward *f = mem_new(1, sizeof *f);
     f->model = model;
     f->chunk = shape->chunk;
-    f->max_cols = max_of(max_of(s->n_embd, s->n_ff), s->n_heads * s->head_dim);
+    f->max_cols = max_cols(model);
     if (!kv_open(&f->kv, shape, err, cap)) {
         free(f);
         return NULL;

@@ -19,6 +19,8 @@ struct forward;
 struct forward *forward_open(const struct engine_model *model, const struct kv_shape *shape, int threads, char *err,
                              size_t cap);
 void forward_close(struct forward *f); /* NULL is fine */
+/* Bytes forward_open reserves beside the KV cache. */
+size_t forward_bytes(const struct engine_model *model, const struct kv_shape *shape, int threads);
 
 int forward_threads(const struct forward *f);
 bool forward_set_threads(struct forward *f, int threads); /* false: no memory, nothing has changed */

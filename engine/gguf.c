@@ -175,11 +175,42 @@ static bool open_parts(struct gguf *g, const char *path, bool no_mmap, char *err
 
 /* ---- open and close ------------------------------------------------------------------------------------- */
 
+/* Eight bytes a step, folded by multiplication: a header of megabytes costs about a millisecond. */
+static uint64_t hash_bytes(uint64_t h, const unsigned char *p, size_t n)
+{
+    const uint64_t prime = 0x9E3779B97F4A7C15; /* 2^64 / golden ratio */
+    h = (h ^ n) * prime;
+    for (; n >= 8; n -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        h = (h ^ word) * prime;
+        h ^= h >> 32;
+    }
+    h = (h ^ gguf_load(p, n)) * prime;
+    return h ^ h >> 29;
+}
+
+static uint64_t hash_parts(const struct gguf *g)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < g->n_parts; i++) {
+        const struct gguf_part *part = &g->parts[i];
+        size_t data = part->size - part->header_bytes, step = data / SAMPLES;
+        h = (h ^ part->size) * 0x9E3779B97F4A7C15;
+        h = hash_bytes(h, part->data, part->header_bytes);
+        for (size_t k = 0; k < SAMPLES && step; k++)
+            h = hash_bytes(h, part->data + part->header_bytes + k * step, step < SAMPLE_BYTES ? step : SAMPLE_BYTES);
+    }
+    return h;
+}
+
 struct gguf *gguf_open(const char *path, bool no_mmap, char *err, size_t cap)
 {
     struct gguf *g = mem_new(1, sizeof *g);
-    if (open_parts(g, path, no_mmap, err, cap))
+    if (open_parts(g, path, no_mmap, err, cap)) {
+        g->fingerprint = hash_parts(g); /* now: gguf_release may discard what was read */
         return g;
+    }
     gguf_close(g);
     return NULL;
 }
@@ -427,31 +458,7 @@ void gguf_release(const void *data, size_t bytes)
         madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* Eight bytes a step, folded by multiplication: a header of megabytes costs about a millisecond. */
-static uint64_t hash_bytes(uint64_t h, const unsigned char *p, size_t n)
-{
-    const uint64_t prime = 0x9E3779B97F4A7C15; /* 2^64 / golden ratio */
-    h = (h ^ n) * prime;
-    for (; n >= 8; n -= 8, p += 8) {
-        uint64_t word;
-        memcpy(&word, p, 8);
-        h = (h ^ word) * prime;
-        h ^= h >> 32;
-    }
-    h = (h ^ gguf_load(p, n)) * prime;
-    return h ^ h >> 29;
-}
-
 uint64_t gguf_fingerprint(const struct gguf *g)
 {
-    uint64_t h = 0;
-    for (size_t i = 0; i < g->n_parts; i++) {
-        const struct gguf_part *part = &g->parts[i];
-        size_t data = part->size - part->header_bytes, step = data / SAMPLES;
-        h = (h ^ part->size) * 0x9E3779B97F4A7C15;
-        h = hash_bytes(h, part->data, part->header_bytes);
-        for (size_t k = 0; k < SAMPLES && step; k++)
-            h = hash_bytes(h, part->data + part->header_bytes + k * step, step < SAMPLE_BYTES ? step : SAMPLE_BYTES);
-    }
-    return h;
+    return g->fingerprint;
 }

@@ -43,7 +43,7 @@ struct gguf_value {
 
 struct gguf_tensor {
     struct gguf_string name;
-    uint32_t type; /* ggml type id, known to quant.h */
+    uint32_t type; /* ggml type id: quant_layout knows it, quant_format perhaps */
     int n_dims;
     uint64_t dims[4]; /* dims[0] is the row length (contiguous); unused ones are 1 */
     uint64_t bytes;
@@ -96,6 +96,7 @@ bool gguf_source(const struct gguf *g, const void *data, const char **path, int6
  * file); with no_mmap they are gone. */
 void gguf_release(const void *data, size_t bytes);
 
-uint64_t gguf_fingerprint(const struct gguf *g); /* file size, metadata, tensor table, 64 KB spread over the data */
+/* Of the file as it was opened: its size, metadata, tensor table, and 64 KB spread over the data. */
+uint64_t gguf_fingerprint(const struct gguf *g);
 
 #endif

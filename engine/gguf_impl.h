@@ -23,6 +23,7 @@ struct gguf {
     struct gguf_tensor *tensors;        /* of all parts, in the files' order */
     const struct gguf_tensor **by_name; /* the same, sorted */
     size_t n_tensors;
+    uint64_t fingerprint;
 };
 
 /* Bytewise order, shorter first where one is the start of the other. */

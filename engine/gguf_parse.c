@@ -222,9 +222,9 @@ struct extent {
 
 static bool tensor_bytes(struct reader *r, struct gguf_tensor *t, const char *what)
 {
-    const struct quant_format *format = quant_format(t->type);
+    const struct quant_layout *format = quant_layout(t->type);
     if (!format)
-        return fail(r, "%s has the unsupported format %" PRIu32, what, t->type);
+        return fail(r, "%s has the unknown format %" PRIu32, what, t->type);
     if (t->dims[0] % (uint64_t)format->block)
         return fail(r, "%s has rows of %" PRIu64 " weights, no multiple of the %d in a block of %s", what, t->dims[0],
                     format->block, format->name);

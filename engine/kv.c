@@ -17,7 +17,7 @@ static int div_up(int n, int by)
 }
 
 /* With a window: the first tile, those a window of any alignment touches, and those being written ahead of it. */
-static int slots_of(const struct kv_shape *s)
+int kv_slots(const struct kv_shape *s)
 {
     int all = div_up(s->n_ctx, VECTOR_TILE);
     if (s->window <= 0 || s->window >= s->n_ctx)
@@ -35,12 +35,12 @@ static size_t tile_bytes_of(const struct kv_shape *s)
 
 size_t kv_bytes(const struct kv_shape *s)
 {
-    return 2 * tile_bytes_of(s) * (size_t)slots_of(s) * (size_t)s->n_heads * (size_t)s->n_layers;
+    return 2 * tile_bytes_of(s) * (size_t)kv_slots(s) * (size_t)s->n_heads * (size_t)s->n_layers;
 }
 
 bool kv_open(struct kv *kv, const struct kv_shape *shape, char *err, size_t cap)
 {
-    *kv = (struct kv){*shape, slots_of(shape), tile_bytes_of(shape), NULL, kv_bytes(shape)};
+    *kv = (struct kv){*shape, kv_slots(shape), tile_bytes_of(shape), NULL, kv_bytes(shape)};
     if (shape->type == ENGINE_KV_Q8_0 && shape->head_dim % VECTOR_Q8_BLOCK != 0) {
         snprintf(err, cap, "a KV cache in q8_0 needs heads that are a multiple of %d long, not %d: use f16",
                  VECTOR_Q8_BLOCK, shape->head_dim);

@@ -34,6 +34,7 @@ struct kv {
 };
 
 size_t kv_bytes(const struct kv_shape *shape);
+int kv_slots(const struct kv_shape *shape); /* tiles held per layer and head */
 /* False and err, naming the bytes, if they cannot be had or the shape cannot be stored in this type. */
 bool kv_open(struct kv *kv, const struct kv_shape *shape, char *err, size_t cap);
 void kv_close(struct kv *kv);

@@ -17,12 +17,17 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------ */
 
-bool activations_alloc(struct activations *a, int max_n, int max_cols)
+size_t activations_bytes(int max_n, int max_cols)
 {
     /* The last tile may be wider than what is left for it. */
     size_t tokens = (size_t)max_n + (max_n > 1 ? MAX_TILE_TOKENS - 1 : 0), records = ((size_t)max_cols + 31) / 32;
+    return tokens * records * RECORD_TOKEN_BYTES;
+}
+
+bool activations_alloc(struct activations *a, int max_n, int max_cols)
+{
     *a = (struct activations){.cap_n = max_n, .cap_cols = max_cols};
-    a->records = malloc(tokens * records * RECORD_TOKEN_BYTES);
+    a->records = malloc(activations_bytes(max_n, max_cols));
     return a->records != NULL;
 }
 

@@ -42,6 +42,7 @@ struct activations {
     const float *f;         /* n x cols floats, not owned: the source */
     unsigned char *records; /* quantized, in the kernel set's own order: matmul_records.h */
 };
+size_t activations_bytes(int max_n, int max_cols);
 bool activations_alloc(struct activations *a, int max_n, int max_cols); /* false: out of memory */
 void activations_free(struct activations *a);
 

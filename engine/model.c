@@ -26,6 +26,7 @@ enum feature {
     QKV_BIAS = 1 << 0,    /* q, k and v have biases */
     OUTPUT_BIAS = 1 << 1, /* so has the attention's output */
     QK_NORM = 1 << 2,     /* every head of q and k is normalized before it is rotated */
+    HEAD_BIAS = 1 << 3,   /* the logits have a bias */
 };
 
 struct architecture {
@@ -36,7 +37,7 @@ struct architecture {
 
 static const struct architecture architectures[] = {
     {"llama", false, 0, QKV_BIAS | OUTPUT_BIAS},
-    {"qwen2", true, QKV_BIAS, 0},
+    {"qwen2", true, QKV_BIAS, HEAD_BIAS},
     {"qwen3", true, QK_NORM, QKV_BIAS},
 };
 #define N_ARCHITECTURES (sizeof architectures / sizeof *architectures)
@@ -70,12 +71,14 @@ static const struct layer_tensor layer_tensors[] = {
 };
 #define N_LAYER_TENSORS (sizeof layer_tensors / sizeof *layer_tensors)
 
-/* Tensors that need no place in a layer: the global ones, and one that old converters wrote and nobody reads. */
-static const char *const other_tensors[] = {
-    "token_embd.weight",
-    "output.weight",
-    "output_norm.weight",
-    "rope_freqs.weight",
+/* Tensors outside of the layers, with the feature they belong to; and one that old converters wrote and nobody
+ * reads. */
+static const struct {
+    const char *name;
+    unsigned feature;
+} other_tensors[] = {
+    {"token_embd.weight", 0}, {"output.weight", 0},       {"output_norm.weight", 0},
+    {"rope_freqs.weight", 0}, {"output.bias", HEAD_BIAS},
 };
 static const char *const ignored_layer_tensors[] = {"attn_rot_embd.weight", "attn_rot_embd", "attn.rot_embd"};
 
@@ -124,6 +127,27 @@ static bool get_int(struct loader *l, const char *name, int64_t min, int64_t max
     return !required || fail(l, "%s: the key %s is missing", l->m->path_name, key);
 }
 
+/* A figure of every layer: a number, or an array of numbers that are all the same. */
+static bool get_layers_int(struct loader *l, const char *name, int64_t min, int64_t max, bool required, int *out)
+{
+    char key[128];
+    const struct gguf_value *v = gguf_find(l->m->file, key_of(l, name, key));
+    bool integers = v && v->is_array && v->n && v->type != GGUF_STRING && v->type != GGUF_BOOL &&
+                    v->type != GGUF_F32 && v->type != GGUF_F64;
+    if (!integers)
+        return get_int(l, name, min, max, required, out);
+    int64_t first = gguf_int_at(v, 0);
+    for (uint64_t i = 1; i < v->n; i++)
+        if (gguf_int_at(v, i) != first)
+            return fail(l, "%s: layers that differ in %s (%lld and %lld) are not supported", l->m->path_name, key,
+                        (long long)first, (long long)gguf_int_at(v, i));
+    if (first < min || first > max)
+        return fail(l, "%s: the key %s holds %lld, not between %lld and %lld", l->m->path_name, key, (long long)first,
+                    (long long)min, (long long)max);
+    *out = (int)first;
+    return true;
+}
+
 static bool get_float(struct loader *l, const char *name, bool required, double *out)
 {
     char key[128];
@@ -158,15 +182,15 @@ static bool read_shape(struct loader *l)
     int experts = 0, value_length;
     if (!get_int(l, "block_count", 1, 1024, true, &s->n_layers) ||
         !get_int(l, "embedding_length", 1, 1 << 17, true, &s->n_embd) ||
-        !get_int(l, "feed_forward_length", 1, 1 << 20, true, &s->n_ff) ||
-        !get_int(l, "attention.head_count", 1, 1024, true, &s->n_heads) ||
+        !get_layers_int(l, "feed_forward_length", 1, 1 << 20, true, &s->n_ff) ||
+        !get_layers_int(l, "attention.head_count", 1, 1024, true, &s->n_heads) ||
         !get_int(l, "context_length", 1, INT_MAX, false, &s->n_ctx_train) ||
         !get_float(l, "attention.layer_norm_rms_epsilon", true, &epsilon) ||
         !get_int(l, "expert_count", 0, INT_MAX, false, &experts))
         return false;
     const char *file = l->m->path_name, *a = l->architecture->name;
     s->n_kv_heads = s->n_heads;
-    if (!get_int(l, "attention.head_count_kv", 1, 1024, false, &s->n_kv_heads))
+    if (!get_layers_int(l, "attention.head_count_kv", 1, 1024, false, &s->n_kv_heads))
         return false;
     if (s->n_heads % s->n_kv_heads != 0)
         return fail(l, "%s: %s.attention.head_count %d is no multiple of head_count_kv %d", file, a, s->n_heads,
@@ -282,7 +306,8 @@ static const struct gguf_tensor *find_tensor(struct loader *l, const char *name,
     }
     const struct quant_format *format = quant_format(t->type);
     if (!format) {
-        fail(l, "%s: the tensor %s is in format %u, which is not supported", file, name, t->type);
+        fail(l, "%s: the tensor %s is in the format %s, which is not supported", file, name,
+             quant_layout(t->type)->name);
         return NULL;
     }
     if (cols % (uint64_t)format->block != 0) {
@@ -336,14 +361,20 @@ static bool read_layer(struct loader *l, int n)
     return true;
 }
 
+static bool is_layer_tensor(struct gguf_string name)
+{
+    return name.n >= 4 && memcmp(name.s, "blk.", 4) == 0;
+}
+
 /* A tensor that would not be used means a network other than the one computed here: better refused than wrong. */
 static bool tensor_is_known(const struct loader *l, struct gguf_string name)
 {
+    unsigned features = l->architecture->required | l->architecture->optional;
     for (size_t i = 0; i < sizeof other_tensors / sizeof *other_tensors; i++)
-        if (is(name, other_tensors[i]))
-            return true;
-    if (name.n < 4 || memcmp(name.s, "blk.", 4) != 0)
-        return true; /* not part of the layers: nothing this network could have needed */
+        if (is(name, other_tensors[i].name))
+            return !other_tensors[i].feature || (other_tensors[i].feature & features);
+    if (!is_layer_tensor(name))
+        return false;
     const char *dot = memchr(name.s + 4, '.', name.n - 4);
     if (!dot)
         return false;
@@ -354,27 +385,39 @@ static bool tensor_is_known(const struct loader *l, struct gguf_string name)
     for (size_t i = 0; i < N_LAYER_TENSORS; i++) {
         unsigned f = layer_tensors[i].feature;
         if (is(suffix, layer_tensors[i].name))
-            return f == 0 || (f & (l->architecture->required | l->architecture->optional));
+            return f == 0 || (f & features);
     }
     return false;
 }
 
 static void count_formats(struct engine_model *m)
 {
-    uint64_t bytes[64] = {0}, most = 0;
-    m->info.quantization = m->embedding.format->name;
+    uint64_t bytes[QUANT_LAYOUTS_MAX] = {0}, most = 0;
     for (size_t i = 0; i < gguf_n_tensors(m->file); i++) {
         const struct gguf_tensor *t = gguf_tensor_at(m->file, i);
         m->info.tensor_bytes += t->bytes;
         m->info.parameters += t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3];
-        if (t->type >= 64 || !quant_format(t->type) || t->name.n < 4 || memcmp(t->name.s, "blk.", 4) != 0)
+        if (t->name.n < 4 || memcmp(t->name.s, "blk.", 4) != 0)
             continue;
         bytes[t->type] += t->bytes;
         if (bytes[t->type] > most) {
             most = bytes[t->type];
-            m->info.quantization = quant_format(t->type)->name;
+            m->info.quantization = quant_layout(t->type)->name;
         }
     }
+}
+
+/* Refuses a file with a tensor that has no place, in the layers or outside of them. The latter come last, so that one
+ * under a wrong name is reported as missing. */
+static bool refuse_unknown(struct loader *l, bool layers)
+{
+    for (size_t i = 0; i < gguf_n_tensors(l->m->file); i++) {
+        struct gguf_string name = gguf_tensor_at(l->m->file, i)->name;
+        if (is_layer_tensor(name) == layers && !tensor_is_known(l, name))
+            return fail(l, "%s: the tensor %s has no place in the architecture %s as it is known here",
+                        l->m->path_name, gguf_show(name, (char[GGUF_SHOWN]){0}), l->architecture->name);
+    }
+    return true;
 }
 
 static bool read_tensors(struct loader *l)
@@ -383,12 +426,8 @@ static bool read_tensors(struct loader *l)
     int n_vocab = tokenizer_n_vocab(m->tokenizer);
     if (gguf_n_tensors(m->file) == 0)
         return fail(l, "%s holds a vocabulary and no weights", m->path_name);
-    for (size_t i = 0; i < gguf_n_tensors(m->file); i++) {
-        struct gguf_string name = gguf_tensor_at(m->file, i)->name;
-        if (!tensor_is_known(l, name))
-            return fail(l, "%s: the tensor %s has no place in the architecture %s as it is known here", m->path_name,
-                        gguf_show(name, (char[GGUF_SHOWN]){0}), l->architecture->name);
-    }
+    if (!refuse_unknown(l, true))
+        return false;
     if (!read_matrix(l, "token_embd.weight", (uint64_t)n_vocab, l->size[EMBD], &m->embedding))
         return false;
     m->head = m->embedding;
@@ -398,12 +437,14 @@ static bool read_tensors(struct loader *l)
     m->output_norm = read_vector(l, "output_norm.weight", l->size[EMBD]);
     if (!m->output_norm)
         return false;
+    if (gguf_find_tensor(m->file, "output.bias") && (l->architecture->optional & HEAD_BIAS) &&
+        !(m->head_bias = read_vector(l, "output.bias", (uint64_t)n_vocab)))
+        return false;
     m->layers = mem_new((size_t)m->info.n_layers, sizeof *m->layers);
     for (int i = 0; i < m->info.n_layers; i++)
         if (!read_layer(l, i))
             return false;
-    count_formats(m);
-    return true;
+    return refuse_unknown(l, false);
 }
 
 /* ---- repacking ------------------------------------------------------------------------------------------- */
@@ -518,7 +559,8 @@ static bool repack(struct loader *l)
 {
     struct engine_model *m = l->m;
     size_t n, total = 0, done = 0;
-    m->head.planes = m->matmul->multiply_top && matmul_can_split(&m->head);
+    /* A bias decides too which logits are the largest, and multiply_top does not know it. */
+    m->head.planes = m->matmul->multiply_top && !m->head_bias && matmul_can_split(&m->head);
     struct matrix **list = list_packable(m, &n);
     for (size_t i = 0; i < n; i++)
         total += round_up(m->matmul->packed_bytes(list[i]));
@@ -593,15 +635,50 @@ static void read_name(struct engine_model *m, const char *path)
     free(own);
 }
 
-static bool load(struct loader *l)
+/* What the file's keys say of itself, whether or not it can be run: those of its architecture, and its tokenizer's name. */
+static void describe(struct loader *l)
 {
     struct engine_model *m = l->m;
-    double start = clock_ms();
-    m->file = gguf_open(l->options->path, l->options->no_mmap, l->err, l->cap);
-    if (!m->file)
-        return false;
-    m->info.file_bytes = gguf_file_bytes(m->file);
-    read_name(m, l->options->path);
+    struct engine_model_info *s = &m->info;
+    struct gguf_string name;
+    char err[256];
+    const struct {
+        const char *key;
+        int *value;
+    } keys[] = {
+        {"block_count", &s->n_layers},          {"embedding_length", &s->n_embd},
+        {"feed_forward_length", &s->n_ff},      {"attention.head_count", &s->n_heads},
+        {"context_length", &s->n_ctx_train},    {"attention.head_count_kv", &s->n_kv_heads},
+        {"attention.key_length", &s->head_dim},
+    };
+    if (gguf_get_string(m->file, "general.architecture", &name, err, sizeof err)) {
+        char shown[GGUF_SHOWN];
+        s->architecture = m->described[0] = mem_copy(gguf_show(name, shown), strlen(gguf_show(name, shown)));
+        struct loader quiet = {
+            .m = m, .architecture = &(struct architecture){.name = s->architecture}, .err = err, .cap = sizeof err};
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            get_layers_int(&quiet, keys[i].key, 0, INT_MAX, false, keys[i].value);
+    }
+    if (!s->n_kv_heads)
+        s->n_kv_heads = s->n_heads;
+    if (!s->head_dim && s->n_heads)
+        s->head_dim = s->n_embd / s->n_heads;
+    if (m->tokenizer)
+        return;
+    s->chat_format = "unknown";
+    if (gguf_get_string(m->file, "tokenizer.ggml.pre", &name, err, sizeof err) ||
+        gguf_get_string(m->file, "tokenizer.ggml.model", &name, err, sizeof err)) {
+        char shown[GGUF_SHOWN];
+        s->tokenizer = m->described[1] = mem_copy(gguf_show(name, shown), strlen(gguf_show(name, shown)));
+    }
+    const struct gguf_value *tokens = gguf_find(m->file, "tokenizer.ggml.tokens");
+    if (tokens && tokens->is_array && tokens->n <= INT_MAX)
+        s->n_vocab = (int)tokens->n;
+}
+
+static bool load_parts(struct loader *l)
+{
+    struct engine_model *m = l->m;
     double vocab_start = clock_ms();
     m->tokenizer = tokenizer_open(m->file, l->err, l->cap);
     if (!m->tokenizer)
@@ -612,18 +689,33 @@ static bool load(struct loader *l)
     m->info.chat_format = template_name(m->chat);
     m->info.chat_template = template_origin(m->chat);
     m->info.n_vocab = tokenizer_n_vocab(m->tokenizer);
-    m->info.architecture = m->info.quantization = m->info.cpu = "none";
-    if (!l->options->vocab_only) {
-        if (!choose_kernels(l) || !find_architecture(l))
-            return false;
-        m->info.architecture = l->architecture->name;
-        if (!read_shape(l) || !read_rope(l) || !read_tensors(l))
-            return false;
-        if (!l->options->no_repack && !repack(l))
-            return false;
+    if (l->options->vocab_only)
+        return true;
+    if (!choose_kernels(l) || !find_architecture(l))
+        return false;
+    m->info.architecture = l->architecture->name;
+    return read_shape(l) && read_rope(l) && read_tensors(l) && (l->options->no_repack || repack(l));
+}
+
+static bool load(struct loader *l)
+{
+    struct engine_model *m = l->m;
+    double start = clock_ms();
+    m->info.architecture = m->info.quantization = m->info.cpu = m->info.tokenizer = "none";
+    m->file = gguf_open(l->options->path, l->options->no_mmap, l->err, l->cap);
+    if (!m->file)
+        return false;
+    m->info.file_bytes = gguf_file_bytes(m->file);
+    read_name(m, l->options->path);
+    count_formats(m);
+    bool ok = load_parts(l);
+    if (!ok && l->options->describe) {
+        m->info.unsupported = m->described[2] = mem_copy(l->err, strlen(l->err));
+        describe(l);
+        ok = true;
     }
     m->info.load_ms = clock_ms() - start;
-    return true;
+    return ok;
 }
 
 engine_model *engine_model_open(const struct engine_model_options *options, char *err, size_t cap)
@@ -652,9 +744,12 @@ void engine_model_close(engine_model *m)
     free(m->uneven);
     free(m->layers);
     free(m->output_norm);
+    free(m->head_bias);
     free(m->rope_frequencies);
     free(m->name);
     free(m->path_name);
+    for (size_t i = 0; i < sizeof m->described / sizeof *m->described; i++)
+        free(m->described[i]);
     template_close(m->chat);
     tokenizer_close(m->tokenizer);
     gguf_close(m->file);

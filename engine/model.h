@@ -31,8 +31,9 @@ struct engine_model {
     const struct matmul_kernels *matmul;
     const struct vector_kernels *vector;
     struct engine_model_info info;
-    char *name;      /* info.name */
-    char *path_name; /* the file's, for messages */
+    char *name;         /* info.name */
+    char *path_name;    /* the file's, for messages */
+    char *described[3]; /* info.architecture, tokenizer and unsupported of a file that was only described */
 
     struct matrix embedding; /* rows are read one by one, from the file */
     int embedding_file; /* where its rows are read from when the mapping should stay untouched; -1: the mapping */
@@ -41,6 +42,7 @@ struct engine_model {
     uint16_t *uneven; /* rows of the head that multiply_top cannot judge, as in matmul_top.always; NULL: it cannot be
                          used on the head at all */
     float *output_norm;   /* n_embd */
+    float *head_bias;     /* n_vocab, or NULL */
     struct layer *layers; /* info.n_layers */
     float norm_epsilon;
     bool rope_halves;         /* pairs (i, i + half), else neighbours */

@@ -55,7 +55,16 @@ struct quant_format {
     void (*decode)(const void *block, struct quant_block *out);
 };
 
-const struct quant_format *quant_format(uint32_t id); /* NULL if unknown */
+const struct quant_format *quant_format(uint32_t id); /* NULL: unknown, or known by name only */
+
+/* Name and size of any format a file may hold, of those too whose weights cannot be read here; NULL if unknown. */
+struct quant_layout {
+    uint32_t id;
+    const char *name;
+    int block, bytes; /* as in quant_format */
+};
+const struct quant_layout *quant_layout(uint32_t id);
+#define QUANT_LAYOUTS_MAX 64 /* above every id */
 
 extern const int8_t quant_iq4_values[16]; /* of IQ4_NL and IQ4_XS */
 

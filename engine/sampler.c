@@ -269,6 +269,13 @@ static size_t distribution(struct sampler *s, const struct engine_sampling *how,
 
 /* ---- public ---------------------------------------------------------------------------------------------- */
 
+size_t sampler_bytes(int n_vocab)
+{
+    const struct sampler *s = NULL; /* for the sizes of what its fields point to */
+    return (size_t)n_vocab *
+           (sizeof *s->candidates + sizeof *s->probabilities + sizeof *s->exponentials + sizeof *s->counts);
+}
+
 struct sampler *sampler_open(int n_vocab, const struct vector_kernels *vector)
 {
     struct sampler *s = mem_new(1, sizeof *s);

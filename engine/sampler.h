@@ -18,6 +18,7 @@ struct candidate {
 
 struct sampler;
 
+size_t sampler_bytes(int n_vocab); /* of a sampler, without what it notes of the context */
 struct sampler *sampler_open(int n_vocab, const struct vector_kernels *vector);
 void sampler_close(struct sampler *s); /* NULL is fine */
 void sampler_seed(struct sampler *s, uint64_t seed);

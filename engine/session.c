@@ -40,17 +40,22 @@ static struct kv_shape shape_of(const engine_model *model, const struct engine_s
     return s;
 }
 
-uint64_t engine_kv_bytes(const engine_model *model, int n_ctx)
-{
-    if (!model->layers)
-        return 0;
-    struct kv_shape s = shape_of(model, &(struct engine_session_options){.n_ctx = n_ctx});
-    return kv_bytes(&s);
-}
-
 static size_t rows_bytes(const engine_model *model)
 {
     return (1 + LOOKUP_MAX) * (size_t)model->info.n_vocab * sizeof(float);
+}
+
+struct engine_session_bytes engine_session_bytes(const engine_model *model,
+                                                 const struct engine_session_options *options)
+{
+    if (!model->layers)
+        return (struct engine_session_bytes){0};
+    struct kv_shape s = shape_of(model, options);
+    return (struct engine_session_bytes){
+        .kv = kv_bytes(&s),
+        .compute =
+            rows_bytes(model) + forward_bytes(model, &s, options->threads) + sampler_bytes(model->info.n_vocab),
+    };
 }
 
 engine_session *engine_session_open(const engine_model *model, const struct engine_session_options *options,

@@ -57,6 +57,10 @@ static bool choose_pre(struct tokenizer *t, const struct gguf *g, char *err, siz
             return gguf_fail(g, err, cap, "key tokenizer.ggml.pre is missing: which tokenizer it has cannot be told");
         pre = arch;
     }
+    for (const struct tokenizer_alias *alias = tokenizer_aliases; alias->name; alias++) {
+        if (pre.n == strlen(alias->name) && memcmp(pre.s, alias->name, pre.n) == 0)
+            pre = (struct gguf_string){alias->kind, strlen(alias->kind)};
+    }
     for (const struct tokenizer_kind *kind = tokenizer_kinds; kind->name; kind++) {
         size_t n = strlen(kind->name), used = strlen(list);
         if (pre.n == n && memcmp(pre.s, kind->name, n) == 0) {

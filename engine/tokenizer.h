@@ -1,8 +1,8 @@
 /*
  * tokenizer.h - text <-> token ids, as the model's own tokenizer does it.
  *
- * Byte-level BPE (pre-tokenizers "qwen2", "smollm", "llama-bpe", "gpt-2") and SentencePiece ("llama"), from the
- * tokenizer.ggml.* keys of a GGUF file. Immutable once open; any thread may use it.
+ * Byte-level BPE (with the pre-tokenizers of tokenizer_pre.c, "qwen2", "llama-bpe", ...) and SentencePiece ("llama"),
+ * from the tokenizer.ggml.* keys of a GGUF file. Immutable once open; any thread may use it.
  *
  * Text is text: only tokenizer_encode with parse_special ever gives a control or user-defined token, whatever is
  * spelled out.

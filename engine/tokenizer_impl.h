@@ -100,6 +100,10 @@ static inline uint64_t vocab_fold(uint64_t a, uint64_t b)
 /* ---- tokenizer_pre.c */
 
 extern const struct tokenizer_kind tokenizer_kinds[]; /* ends with a row without a name */
+struct tokenizer_alias {
+    const char *name, *kind;
+};
+extern const struct tokenizer_alias tokenizer_aliases[]; /* likewise */
 extern const struct tokenizer_kind tokenizer_spm_kind;
 
 /* ---- tokenizer_merge.c */

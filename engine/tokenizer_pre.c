@@ -8,6 +8,11 @@
  *   smollm     \p{N}, and what lies between as gpt-2, each stretch as if it were a text of its own
  *   qwen2      (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *   llama-bpe  the same with \p{N}{1,3}
+ *   tekken     H?U*L+|H?U+L*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *              with H = [^\r\n\p{L}\p{N}], U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}], L = [\p{Ll}\p{Lm}\p{Lo}\p{M}]
+ *   default    what llama.cpp (llama-vocab.cpp) does for files whose converter did not know the model, four times over,
+ *              each time the pieces of the last: [\p{P}$+<=>^~|]+, then gpt-2 without its last \s+, then \p{N}+, then
+ *              [0-9][0-9][0-9]
  */
 #include "tokenizer_impl.h"
 #include "utf8.h"
@@ -199,11 +204,188 @@ static size_t word_llama(const unsigned char *text, size_t n)
     return cl100k_word(text, n, 3);
 }
 
+/* ---- tekken --------------------------------------------------------------------------------------------- */
+
+enum letter_case { UPPER = 1, LOWER = 2 }; /* U and L above; letters without case and marks are both */
+
+static unsigned case_at(const unsigned char *text, size_t n, size_t at, size_t *len)
+{
+    *len = 0;
+    if (at >= n)
+        return 0;
+    uint32_t c = utf8_next(text + at, n - at, len);
+    if (c < 0x80)
+        return c >= 'A' && c <= 'Z' ? UPPER : c >= 'a' && c <= 'z' ? LOWER : 0;
+    uint32_t category = uc_general_category(c).bitmask;
+    if (category & (UC_CATEGORY_MASK_Lu | UC_CATEGORY_MASK_Lt))
+        return UPPER;
+    if (category & UC_CATEGORY_MASK_Ll)
+        return LOWER;
+    if (category & (UC_CATEGORY_MASK_Lm | UC_CATEGORY_MASK_Lo | UC_CATEGORY_MASK_M))
+        return UPPER | LOWER;
+    return category & UC_CATEGORY_MASK_Cn && class_of_unassigned(c) == LETTER ? UPPER | LOWER : 0;
+}
+
+/* The runs that the two expressions for words take: U*, then L*. */
+struct cased {
+    size_t start, upper, lower; /* where it begins, and where each run ends */
+    size_t both;                /* where the last character of U* that is an L too ends; 0 = it has none */
+};
+
+static struct cased cased_at(const unsigned char *text, size_t n, size_t at)
+{
+    struct cased c = {at, at, at, 0};
+    unsigned cases;
+    for (size_t len; (cases = case_at(text, n, c.upper, &len)) & UPPER;) {
+        c.upper += len;
+        if (cases & LOWER)
+            c.both = c.upper;
+    }
+    c.lower = c.upper;
+    for (size_t len; case_at(text, n, c.lower, &len) & LOWER;)
+        c.lower += len;
+    return c;
+}
+
+/* Where U*L+ ends, 0 where it does not match: without an L behind it, U* gives its last one back. */
+static size_t upper_lower(struct cased c)
+{
+    return c.lower > c.upper ? c.lower : c.both;
+}
+
+/* Where U+L* ends, 0 where it does not match. */
+static size_t upper_some_lower(struct cased c)
+{
+    return c.upper > c.start ? c.lower : 0;
+}
+
+static size_t word_tekken(const unsigned char *text, size_t n)
+{
+    size_t len, next_len, end;
+    unsigned class = class_at(text, n, 0, &len);
+    bool led = !(class & (NEWLINE | LETTER | NUMBER)); /* H? takes the first character */
+    struct cased plain = cased_at(text, n, 0), after = led ? cased_at(text, n, len) : (struct cased){0};
+    if ((end = upper_lower(after)) || (end = upper_lower(plain)) || (end = upper_some_lower(after)) ||
+        (end = upper_some_lower(plain)))
+        return end;
+    if (class == NUMBER)
+        return len;
+    unsigned next = class_at(text, n, len, &next_len);
+    if (class == OTHER || (text[0] == ' ' && next == OTHER)) {
+        end = run(text, n, class == OTHER ? 0 : 1, OTHER, ANY_NUMBER);
+        while (end < n && (text[end] == '\r' || text[end] == '\n' || text[end] == '/'))
+            end++;
+        return end;
+    }
+    end = lines(text, n);
+    return end ? end : spaces(text, n, 0);
+}
+
+/* ---- default -------------------------------------------------------------------------------------------- */
+
+static bool is_punctuation(const unsigned char *text, size_t n, size_t at, size_t *len)
+{
+    *len = 0;
+    if (at >= n)
+        return false;
+    uint32_t c = utf8_next(text + at, n - at, len);
+    if (c < 0x80)
+        return c > ' ' && class_of(c) == OTHER && c != '`' && c != 0x7F;
+    return uc_general_category(c).bitmask & UC_CATEGORY_MASK_P;
+}
+
+/* Digits in threes, other numbers as long as they go. */
+static size_t digits_word(const unsigned char *text, size_t n)
+{
+    size_t end = run(text, n, 0, NUMBER, ANY_NUMBER), at = 0;
+    for (size_t i = 0, digits = 0; i < end; i++) {
+        digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+        at = i + 1 - digits;
+        if (digits == 3)
+            return at ? at : 3;
+    }
+    return end;
+}
+
+static size_t word_default(const unsigned char *text, size_t n)
+{
+    size_t len, next_len, end = 0;
+    while (is_punctuation(text, n, end, &len))
+        end += len;
+    if (end)
+        return end;
+    unsigned class = class_at(text, n, 0, &len);
+    if (class == NUMBER)
+        return digits_word(text, n);
+    size_t from = text[0] == ' ';
+    if (from)
+        class = class_at(text, n, 1, &next_len);
+    if (from && (class == NUMBER || is_punctuation(text, n, 1, &next_len)))
+        return 1;
+    if (class == LETTER)
+        return run(text, n, from, LETTER, ANY_NUMBER);
+    if (class == OTHER) {
+        for (end = from; class_at(text, n, end, &len) == OTHER && !is_punctuation(text, n, end, &next_len);)
+            end += len;
+        return end;
+    }
+    end = 0; /* \s+(?!\S), and the one left over; a stretch ends where punctuation begins */
+    size_t last = 0;
+    while (class_at(text, n, end, &len) & SPACE) {
+        last = end;
+        end += len;
+    }
+    return end == n || last == 0 || is_punctuation(text, n, end, &len) ? end : last;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
 const struct tokenizer_kind tokenizer_kinds[] = {
     {"qwen2", word_qwen2, .nfc = true},
     {"smollm", word_smollm, .nfc = false},
     {"llama-bpe", word_llama, .whole_words = true, .add_bos = true},
     {"gpt-2", word_gpt2, .nfc = false},
+    {"tekken", word_tekken, .whole_words = true, .add_bos = true},
+    {"dbrx", word_llama, .nfc = false},
+    {"default", word_default, .nfc = false},
+    {0},
+};
+
+/* Names that converters gave to one of these for another model: llama.cpp (llama-vocab.cpp) treats them alike. */
+const struct tokenizer_alias tokenizer_aliases[] = {
+    {"deepseek-r1-qwen", "qwen2"},
+    {"megrez", "qwen2"},
+    {"kormo", "qwen2"},
+    {"f2llmv2", "qwen2"},
+    {"stablelm2", "qwen2"},
+    {"hunyuan", "qwen2"},
+    {"solar-open", "qwen2"},
+    {"llama3", "llama-bpe"},
+    {"llama-v3", "llama-bpe"},
+    {"falcon3", "llama-bpe"},
+    {"falcon-h1", "llama-bpe"},
+    {"pixtral", "llama-bpe"},
+    {"midm-2.0", "llama-bpe"},
+    {"lfm2", "llama-bpe"},
+    {"smaug-bpe", "dbrx"},
+    {"phi-2", "gpt-2"},
+    {"gigachat", "gpt-2"},
+    {"a.x-4.0", "gpt-2"},
+    {"mellum", "gpt-2"},
+    {"mpt", "gpt-2"},
+    {"olmo", "gpt-2"},
+    {"jais", "gpt-2"},
+    {"trillion", "gpt-2"},
+    {"granite-docling", "gpt-2"},
+    {"exaone4", "gpt-2"},
+    {"modern-bert", "gpt-2"},
+    {"starcoder", "smollm"},
+    {"refact", "smollm"},
+    {"command-r", "smollm"},
+    {"codeshell", "smollm"},
+    {"exaone", "smollm"},
+    {"minerva-7b", "smollm"},
+    {"mellum2", "smollm"},
     {0},
 };
 const struct tokenizer_kind tokenizer_spm_kind = {"llama", .add_bos = true};

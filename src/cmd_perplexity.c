@@ -3,7 +3,7 @@
  *
  * The text's tokens are cut into windows of n_ctx; each is evaluated on its own, and the predictions of its second
  * half are scored: perplexity = exp(mean of -ln p(token | the window before it)). What is left over at the end is not
- * used.
+ * used. Where the file asks for a BOS token, the text begins with it and it replaces the first token of every window.
  */
 #include "base/buffer.h"
 #include "commands.h"
@@ -46,10 +46,12 @@ static double surprise(const float *logits, int n_vocab, int32_t id)
 }
 
 /* Adds the scores of one window's second half to *total; false and err. */
-static bool score_window(engine_session *s, const int32_t *ids, int n_ctx, int n_vocab, float *logits, double *total,
-                         char *err, size_t cap)
+static bool score_window(engine_session *s, int32_t *ids, int n_ctx, int n_vocab, int32_t bos, float *logits,
+                         double *total, char *err, size_t cap)
 {
     int first = n_ctx / 2;
+    if (bos >= 0)
+        ids[0] = bos;
     if (engine_session_prompt(s, NULL, 0, NULL, NULL, err, cap) != ENGINE_OK ||
         engine_session_eval(s, ids, (size_t)first, NULL, err, cap) != ENGINE_OK)
         return false;
@@ -63,8 +65,10 @@ static bool score_window(engine_session *s, const int32_t *ids, int n_ctx, int n
     return true;
 }
 
-static int score(const engine_model *model, const struct engine_tokens *tokens, int n_ctx, int threads)
+static int score(const engine_model *model, const struct engine_tokens *tokens, int32_t bos,
+                 const struct engine_session_options *options)
 {
+    int n_ctx = options->n_ctx;
     char err[512] = "no memory for the logits";
     int n_vocab = engine_model_info(model)->n_vocab;
     int windows = (int)(tokens->n / (size_t)n_ctx);
@@ -72,12 +76,11 @@ static int score(const engine_model *model, const struct engine_tokens *tokens, 
         return command_fail(1, "the text has %zu token%s, fewer than one window of %d", tokens->n,
                             tokens->n == 1 ? "" : "s", n_ctx);
     float *logits = malloc(sizeof *logits * SCORED_AT_ONCE * (size_t)n_vocab);
-    engine_session *session = engine_session_open(
-        model, &(struct engine_session_options){.n_ctx = n_ctx, .threads = threads}, err, sizeof err);
+    engine_session *session = engine_session_open(model, options, err, sizeof err);
     double total = 0;
     int done = 0;
     while (session && logits && done < windows &&
-           score_window(session, tokens->ids + (size_t)done * (size_t)n_ctx, n_ctx, n_vocab, logits, &total, err,
+           score_window(session, tokens->ids + (size_t)done * (size_t)n_ctx, n_ctx, n_vocab, bos, logits, &total, err,
                         sizeof err))
         done++;
     engine_session_close(session);
@@ -91,21 +94,26 @@ static int score(const engine_model *model, const struct engine_tokens *tokens, 
 
 int cmd_perplexity(int argc, char **argv)
 {
+    enum { KV = 256, ATTN_WINDOW };
     static const struct option options[] = {
         {"model", required_argument, NULL, 'm'},
         {"file", required_argument, NULL, 'f'},
         {"ctx", required_argument, NULL, 'c'},
         {"threads", required_argument, NULL, 't'},
+        {"kv", required_argument, NULL, KV},
+        {"attn-window", required_argument, NULL, ATTN_WINDOW},
         {0},
     };
     const char *path = NULL, *file = NULL;
-    int n_ctx = 512, threads = 0;
+    struct engine_session_options session = {.n_ctx = 512};
     for (int c; (c = getopt_long(argc, argv, "m:f:c:t:", options, NULL)) != -1;) {
         switch (c) {
         case 'm': path = optarg; break;
         case 'f': file = optarg; break;
-        case 'c': n_ctx = (int)command_number("-c", optarg, 4, 1 << 20); break;
-        case 't': threads = (int)command_number("-t", optarg, 1, 1024); break;
+        case 'c': session.n_ctx = (int)command_number("-c", optarg, 4, 1 << 20); break;
+        case 't': session.threads = (int)command_number("-t", optarg, 1, 1024); break;
+        case KV: session.kv_type = command_kv_type(optarg); break;
+        case ATTN_WINDOW: session.attn_window = (int)command_number("--attn-window", optarg, 0, 1 << 20); break;
         default: return command_usage(argv[0]);
         }
     }
@@ -113,14 +121,18 @@ int cmd_perplexity(int argc, char **argv)
         return command_usage(argv[0]);
 
     struct buffer text = BUFFER_INIT;
-    engine_model *model = read_file(file, &text)
-                              ? command_open_model(&(struct engine_model_options){.path = path, .threads = threads})
-                              : NULL;
+    engine_model *model =
+        read_file(file, &text)
+            ? command_open_model(&(struct engine_model_options){.path = path, .threads = session.threads})
+            : NULL;
     int status = 1;
     if (model) {
         struct engine_tokens tokens = {0};
+        int32_t bos = engine_text_start(model);
+        if (bos >= 0)
+            engine_tokens_push(&tokens, bos);
         engine_tokenize(model, text.s, text.len, false, &tokens);
-        status = score(model, &tokens, n_ctx, threads);
+        status = score(model, &tokens, bos, &session);
         engine_tokens_free(&tokens);
     }
     engine_model_close(model);

@@ -40,14 +40,18 @@ static const struct {
      "  --no-mmap    read the file instead of mapping it\n"
      "  --fast-head  sample as in a chat, too, with every logit and with those that can matter, in turns\n"
      "  --json       one JSON object instead of lines\n"},
-    {"inspect", cmd_inspect, "[-m] FILE [-c N]", "what is in a model file, and the memory it needs",
+    {"inspect", cmd_inspect, "[-m] FILE [-c N] [--kv f16|q8_0]", "what is in a model file, and the memory it needs",
      "  -m FILE      the model\n"
-     "  -c N         for a context window of N tokens\n"},
-    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N]", "of a text, as llama-perplexity does",
+     "  -c N         for a context window of N tokens\n"
+     "  --kv TYPE    with the context stored as f16 or q8_0\n"},
+    {"perplexity", cmd_perplexity, "-m FILE -f TEXT [-c N] [-t N] [--kv f16|q8_0] [--attn-window N]",
+     "of a text, as llama-perplexity does",
      "  -m FILE      the model\n"
      "  -f TEXT      the text's file\n"
      "  -c N         tokens of a window, 512\n"
-     "  -t N         threads\n"},
+     "  -t N         threads\n"
+     "  --kv TYPE    how the context is stored, f16 or q8_0\n"
+     "  --attn-window N  attend to the first 4 and the last N tokens, 0 = all\n"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -147,6 +151,13 @@ struct store *command_open_store(const char *path, char *err, size_t cap)
         return store;
     store_close(store, ignored, sizeof ignored);
     return NULL;
+}
+
+enum engine_kv_type command_kv_type(const char *text)
+{
+    if (strcmp(text, "f16") != 0 && strcmp(text, "q8_0") != 0)
+        exit(command_fail(2, "--kv wants f16 or q8_0, not '%s'", text));
+    return strcmp(text, "q8_0") == 0 ? ENGINE_KV_Q8_0 : ENGINE_KV_F16;
 }
 
 struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap)

@@ -42,6 +42,9 @@ long command_number(const char *option, const char *text, long min, long max);
  * NULL and fills err where the file cannot be opened or stays locked by another program. Free with store_close. */
 struct store *command_open_store(const char *path, char *err, size_t cap);
 
+/* The type of KV cache that --kv names; any other word ends the program with status 2. */
+enum engine_kv_type command_kv_type(const char *text);
+
 /* Waits for the result of the query with this tag (not 0) and skips other events; free it with store_event_free. NULL
  * and err: the query failed, or the store sent nothing for longer than it waits for a lock. */
 struct store_event *command_await(struct store *store, uint64_t tag, char *err, size_t cap);

@@ -36,12 +36,13 @@ def array(name, kind, values, pack):
 
 
 def write(path, script, again=None, marks=USER, context=2048, begins=False, whole=(), template="qwen3.jinja",
-          chatml=True, after=10):
+          chatml=True, after=10, architecture="llama", feed_forward=None, matrices=0, **extra):
     """script: the pieces that follow the prompt, each a token. again: the piece's index that follows the last one; None ends
     the answer there. marks: the token type of <think> and </think> in the script. begins: the template begins the thought,
     as that of Qwen3-Thinking does, so that the script goes on with it. whole: pieces that are one token in a prompt, too.
     template: a file of golden/templates, a template's text, or None for a file without one. chatml: the vocabulary has ChatML's
-    tokens. after: the prompt's last token, which the script follows."""
+    tokens. after: the prompt's last token, which the script follows. architecture: its general.architecture. feed_forward: its
+    length as an array. matrices: the format, ggml's id, that every matrix claims. extra: more tensors, by name with "__" for each dot."""
     letters = alphabet()
     tokens = [letters[b] for b in range(256)] + ["<|endoftext|>", *(["<|im_start|>", "<|im_end|>"] if chatml else ["<a>", "<b>"])]
     types = [NORMAL] * 256 + [CONTROL] * 3
@@ -64,16 +65,20 @@ def write(path, script, again=None, marks=USER, context=2048, begins=False, whol
     tensors = {"token_embd.weight": embedding, "output.weight": output, "output_norm.weight": norm,
                "blk.0.attn_norm.weight": norm, "blk.0.ffn_norm.weight": norm,
                **{f"blk.0.attn_{x}.weight": square for x in ("q", "k", "v", "output")},
-               "blk.0.ffn_gate.weight": inner, "blk.0.ffn_up.weight": inner, "blk.0.ffn_down.weight": inner.T}
+               "blk.0.ffn_gate.weight": inner, "blk.0.ffn_up.weight": inner, "blk.0.ffn_down.weight": inner.T,
+               **({f"blk.0.attn_{x}.bias": numpy.zeros(WIDTH, "<f4") for x in "qkv"} if architecture == "qwen2" else {}),
+               **{name.replace("__", "."): numpy.asarray(t, "<f4") for name, t in extra.items()}}
     if template and template.endswith(".jinja"):
         template = (TEMPLATES / template).read_text()
     if begins:
         template += "{{- '<|im_start|>assistant\\n<think>\\n' }}"
     number = lambda name, v: key(name, U32, struct.pack("<I", v))
-    keys = [key("general.architecture", STRING, string("llama")), key("general.name", STRING, string("Script")),
-            number("llama.context_length", context), number("llama.embedding_length", WIDTH), number("llama.block_count", 1),
-            number("llama.feed_forward_length", INNER), number("llama.attention.head_count", HEADS),
-            key("llama.attention.layer_norm_rms_epsilon", F32, struct.pack("<f", 1e-6)),
+    keys = [key("general.architecture", STRING, string(architecture)), key("general.name", STRING, string("Script")),
+            *(number(f"{architecture}.{name}", v) for name, v in (("context_length", context), ("embedding_length", WIDTH),
+                                                                  ("block_count", 1), ("attention.head_count", HEADS))),
+            array(f"{architecture}.feed_forward_length", U32, feed_forward, lambda v: struct.pack("<I", v)) if feed_forward
+            else number(f"{architecture}.feed_forward_length", INNER),
+            key(f"{architecture}.attention.layer_norm_rms_epsilon", F32, struct.pack("<f", 1e-6)),
             key("tokenizer.ggml.model", STRING, string("gpt2")), key("tokenizer.ggml.pre", STRING, string("qwen2")),
             array("tokenizer.ggml.tokens", STRING, tokens, string),
             array("tokenizer.ggml.token_type", I32, types, lambda t: struct.pack("<i", t)),
@@ -83,7 +88,7 @@ def write(path, script, again=None, marks=USER, context=2048, begins=False, whol
     header, data = b"", b""
     for name, t in tensors.items():
         header += string(name) + struct.pack("<I", t.ndim) + b"".join(struct.pack("<Q", d) for d in t.shape[::-1])
-        header += struct.pack("<IQ", 0, len(data))
+        header += struct.pack("<IQ", matrices if t.ndim == 2 else 0, len(data))
         data += numpy.ascontiguousarray(t).tobytes()
         data += bytes(-len(data) % 32)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(keys) + header

@@ -1,8 +1,10 @@
 """What is said about a model before it answers: its chat template, a window or a number of threads that does not suit it."""
 import os
+import re
 import subprocess
 import unittest
 
+import numpy
 import scripted_model
 from program import CHINWAG, ROOT, ProgramCase
 
@@ -109,6 +111,70 @@ class Limits(Case):
                     .rsplit(" ", 1)[1])
         r = self.run_("-m", NANO, "-p", "Hello", "-n", "2", "-t", str(cores * 4))
         self.assertRegex(r.stderr, rf"\Achinwag: {cores * 4} threads on {cores} cores?: .* %.*-t {cores}\).*\n\Z")
+
+
+class Contents(Case):
+    """Tensors and keys that change what a model says: used, or refused by name."""
+
+    def refused(self, *words, **more):
+        r = self.run_("-m", self.model(["Hi"], **more), "-p", "Hello")
+        self.assertEqual((r.returncode, r.stdout, r.stderr.count("\n")), (1, "", 1), r.stderr)
+        for word in words:
+            self.assertIn(word, r.stderr)
+
+    def test_the_bias_of_the_logits_of_qwen2_is_added(self):
+        bias = numpy.zeros(256 + 3 + 2)
+        bias[260] = 50  # the second piece, whatever came before
+        pieces = ["Hi", "You"]
+        self.assertEqual(self.answer(self.model(pieces, architecture="qwen2"), "-n", "4").stdout, "HiYou\n")
+        r = self.answer(self.model(pieces, architecture="qwen2", output__bias=bias), "-n", "4")
+        self.assertEqual(r.stdout, "YouYouYouYou\n")
+        greedy = self.answer(self.model(pieces, architecture="qwen2", output__bias=bias), "-n", "4", "--temp", "0",
+                             "--repeat-penalty", "1")
+        self.assertEqual(greedy.stdout, "YouYouYouYou\n")
+
+    def test_tensors_without_a_place_are_refused_by_name(self):
+        for name in ("output_norm.bias", "token_embd_norm.weight", "rope_factors_long.weight", "rope_factors_short.weight",
+                     "output.bias", "cls.weight"):
+            self.refused(f"the tensor {name} has no place", **{name.replace(".", "__"): numpy.ones(8)})
+        self.refused("the tensor output_norm.bias has no place", architecture="qwen2", output_norm__bias=numpy.ones(8))
+
+    def test_a_format_that_is_not_read_is_named(self):
+        self.refused("is in the format MXFP4", matrices=39)
+
+    def test_figures_of_every_layer_may_be_arrays_of_equal_numbers(self):
+        self.assertEqual(self.answer(self.model(["Hi"], feed_forward=[32, 32, 32])).stdout, "Hi\n")
+        self.refused("layers that differ in llama.feed_forward_length (32 and 64)", feed_forward=[32, 64])
+        self.refused("feed_forward_length holds 0", feed_forward=[0, 0])
+
+
+class Inspect(Case):
+    def test_tells_what_it_can_of_a_file_that_cannot_be_run(self):
+        cases = {
+            "the architecture \"gemma3\" is not supported": ({"architecture": "gemma3"}, "gemma3: 1 layers, 512 wide"),
+            "MXFP4": ({"matrices": 39}, "mostly MXFP4"),
+            "output_norm.bias": ({"output_norm__bias": numpy.ones(8)}, "llama: 1 layers, 512 wide"),
+        }
+        for why, (more, shown) in cases.items():
+            with self.subTest(why):
+                r = self.run_("inspect", self.model(["Hi"], **more))
+                self.assertEqual(r.returncode, 1)
+                self.assertEqual(r.stderr.count("\n"), 1)
+                self.assertIn(why, r.stderr)
+                self.assertIn(shown, r.stdout)
+                for line in ("name", "architecture", "attention", "parameters", "weights", "tokenizer", "template", "window"):
+                    self.assertRegex(r.stdout, rf"(?m)^{line} ")
+
+    def test_counts_the_cache_in_its_type_and_the_compute_buffers(self):
+        memory = r"(?m)^memory +([\d.]+) MiB: ([\d.]+) of weights \+ ([\d.]+) of KV cache at -c (\d+) --kv (\w+) \+ ([\d.]+) of compute"
+        out = self.run_("inspect", NANO, "-c", "2048").stdout
+        total, weights, kv, n, kind, compute = re.search(memory, out).groups()
+        self.assertAlmostEqual(float(total), float(weights) + float(kv) + float(compute), delta=0.2)
+        self.assertEqual((n, kind), ("2048", "f16"))
+        smaller = re.search(memory, self.run_("inspect", NANO, "-c", "2048", "--kv", "q8_0").stdout)
+        self.assertAlmostEqual(float(smaller[3]) / float(kv), 34 / 64, delta=0.03)
+        self.assertGreater(float(compute), 1)
+        self.assertEqual(self.run_("inspect", NANO, "--kv", "f8").returncode, 2)
 
 
 if __name__ == "__main__":

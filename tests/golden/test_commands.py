@@ -44,6 +44,31 @@ class Perplexity(unittest.TestCase):
         self.assertRegex(p.stderr, r"\Achinwag: .*fewer than one window.*\n\Z")
 
 
+    def test_the_text_begins_with_bos_where_the_file_says_so(self):
+        raw = golden.find("qwen2-nano-Q4_0.gguf").read_bytes()
+        key = b"tokenizer.ggml.add_bos_token"
+        at = raw.index(key) + len(key) + 4
+        path = pathlib.Path(os.environ.get("TMPDIR", "/tmp"), f"chinwag-bos-{os.getpid()}.gguf")
+        self.addCleanup(path.unlink)
+        figures = []
+        for add in (0, 1):
+            path.write_bytes(raw[:at] + bytes([add]) + raw[at + 1:])
+            figures.append(golden.run("perplexity", "-m", path, "-f", golden.HERE / "golden.py", "-c", 64).stdout)
+        self.assertEqual(figures[0], golden.run("perplexity", "-m", golden.find("qwen2-nano-Q4_0.gguf"), "-f",
+                                                golden.HERE / "golden.py", "-c", 64).stdout)
+        self.assertNotEqual(figures[0], figures[1])
+
+    def test_takes_the_type_of_the_cache_and_an_attention_window(self):
+        text = golden.HERE / "golden.py"
+        model = golden.find("qwen2-nano-Q4_0.gguf")
+        figure = lambda *more: golden.run("perplexity", "-m", model, "-f", text, "-c", 256, *more).stdout
+        self.assertNotEqual(figure(), figure("--kv", "q8_0"))
+        self.assertNotEqual(figure(), figure("--attn-window", 64))
+        self.assertEqual(figure(), figure("--kv", "f16", "--attn-window", 0))
+        p = golden.run("perplexity", "-m", model, "-f", text, "--kv", "f8", check=False)
+        self.assertEqual((p.returncode, p.stdout), (2, ""))
+
+
 class Inspect(unittest.TestCase):
     def test_tells_what_every_nano_file_is(self):
         files = sorted({row["model"] for row in golden.rows("nano-logits.jsonl")})
@@ -58,7 +83,7 @@ class Inspect(unittest.TestCase):
                 self.assertRegex(out, rf"(?m)^architecture +{architecture}: 2 layers, (256|160) wide")
                 self.assertRegex(out, r"(?m)^tokenizer +qwen2, 544 tokens$")
                 self.assertRegex(out, r"(?m)^template +chatml$")
-                self.assertRegex(out, r"(?m)^memory +.*KV cache at -c 64$")
+                self.assertRegex(out, r"(?m)^memory +.*KV cache at -c 64 ")
                 seen += 1
         print(f"figure: {seen} of {len(files)} nano files inspected")
         self.assertGreaterEqual(seen, 8)

@@ -54,6 +54,11 @@ static engine_model *open_changed(const char *source, const char *text, size_t s
     return m;
 }
 
+static uint64_t kv_bytes(const engine_model *m, int n_ctx, enum engine_kv_type type)
+{
+    return engine_session_bytes(m, &(struct engine_session_options){.n_ctx = n_ctx, .kv_type = type}).kv;
+}
+
 static void refuses(const char *source, const char *text, size_t skip, const void *with, size_t n_with,
                     const char *sentence)
 {
@@ -138,7 +143,7 @@ static void the_window_is_4096_tokens_or_what_the_model_was_trained_on(void **st
         engine_model *m = open_changed(QWEN2, "qwen2.context_length", 20 + 4, &cases[i].trained, 4);
         assert_non_null(m);
         assert_int_equal(engine_default_context(m), cases[i].expected);
-        assert_int_equal(engine_kv_bytes(m, 0), engine_kv_bytes(m, cases[i].expected));
+        assert_int_equal(kv_bytes(m, 0, ENGINE_KV_F16), kv_bytes(m, cases[i].expected, ENGINE_KV_F16));
         engine_session *s = engine_session_open(m, &(struct engine_session_options){0}, err, sizeof err);
         assert_non_null(s);
         assert_int_equal(engine_session_n_ctx(s), cases[i].expected);
@@ -163,7 +168,7 @@ static void a_vocabulary_alone_serves_as_one(void **state)
     assert_int_equal(engine_model_info(m)->n_vocab, 151936);
     assert_null(engine_session_open(m, &(struct engine_session_options){0}, err, sizeof err));
     assert_non_null(strstr(err, "vocabulary only"));
-    assert_int_equal(engine_kv_bytes(m, 100), 0);
+    assert_int_equal(kv_bytes(m, 100, ENGINE_KV_F16), 0);
     engine_model_close(m);
 }
 
@@ -189,7 +194,7 @@ static void the_model_tells_what_it_is(void **state)
     assert_int_equal(i->parameters, 544 * 256 + 2 * layer + 256);
     assert_true(i->tensor_bytes < i->file_bytes && i->load_ms > 0 && i->vocab_ms > 0 && i->vocab_ms < i->load_ms);
     /* two layers, K and V, two heads of 64 halves, 100 tokens rounded up to tiles of 64 */
-    assert_int_equal(engine_kv_bytes(m, 100), 2ull * 2 * 2 * 64 * 2 * 128);
+    assert_int_equal(kv_bytes(m, 100, ENGINE_KV_F16), 2ull * 2 * 2 * 64 * 2 * 128);
     engine_model_close(m);
 }
 

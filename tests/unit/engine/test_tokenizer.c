@@ -524,10 +524,11 @@ static void malformed_vocabularies_are_refused_by_name(void **state)
     } while (0)
     REFUSED(bpe, "key tokenizer.ggml.model is missing", s.model = NULL);
     REFUSED(bpe, "the tokenizer model bert (key tokenizer.ggml.model) is not supported", s.model = "bert");
-    REFUSED(
-        bpe,
-        "the tokenizer falcon (key tokenizer.ggml.pre) is not supported; these are: qwen2, smollm, llama-bpe, gpt-2",
-        s.pre = "falcon");
+    REFUSED(bpe,
+            "the tokenizer falcon (key tokenizer.ggml.pre) is not supported; these are: qwen2, smollm, llama-bpe, "
+            "gpt-2, tekken, "
+            "dbrx, default",
+            s.pre = "falcon");
     REFUSED(bpe, "key tokenizer.ggml.pre is missing", s.pre = NULL);
     REFUSED(bpe, "key tokenizer.ggml.tokens is missing", s.tokens = NULL);
     REFUSED(bpe, "key tokenizer.ggml.tokens is empty", s.n_tokens = 0);
