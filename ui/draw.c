@@ -135,12 +135,18 @@ static void draw_matches(const struct ui *ui, const struct row *row, int y, int 
     }
 }
 
+/* The point in the margin marks what chinwag says itself: a footnote or notice. */
+static void draw_point(int y, const struct frame *f)
+{
+    screen_text(y, f->text_x, 1, "·", strlen("·"), STYLE_NOTICE);
+}
+
 static void draw_text_row(const struct ui *ui, const struct row *row, int y, const struct frame *f)
 {
     bool notice = row->entry->role == UI_NOTICE;
     int x = f->text_x + TRANSCRIPT_INDENT, width = f->text_width - TRANSCRIPT_INDENT;
     if (notice && !row->number)
-        screen_text(y, f->text_x, 1, "·", strlen("·"), STYLE_NOTICE);
+        draw_point(y, f);
     int used = screen_line(y, x, width, &row->entry->lines, row->line, 0);
     if (ui->transcript.find.len)
         draw_matches(ui, row, y, x, width);
@@ -162,6 +168,14 @@ static void draw_thought(const struct ui *ui, const struct row *row, int y, cons
         snprintf(line, sizeof line, "%s %s", mark, words); /* told once is enough */
     text_ellipsis(line, width, cut, sizeof cut);
     screen_text(y, f->text_x + TRANSCRIPT_INDENT, width, cut, strlen(cut), STYLE_DIM);
+}
+
+static void draw_footnote(const struct row *row, int y, const struct frame *f)
+{
+    const struct buffer *text = &row->entry->footnote;
+    draw_point(y, f);
+    screen_text(y, f->text_x + TRANSCRIPT_INDENT, f->text_width - TRANSCRIPT_INDENT, text->s, text->len,
+                STYLE_NOTICE);
 }
 
 static void draw_waiting(const struct ui *ui, int y, const struct frame *f)
@@ -206,7 +220,7 @@ static void draw_transcript(struct ui *ui, const struct frame *f)
     struct row *rows = mem_new(1, (size_t)f->body_rows * sizeof *rows);
     transcript_view(&ui->transcript, rows);
     for (int i = 0; i < f->body_rows; i++) {
-        int y = 1 + i, x = f->text_x + TRANSCRIPT_INDENT;
+        int y = 1 + i;
         const struct row *row = &rows[i];
         if (!row->entry)
             continue;
@@ -219,8 +233,7 @@ static void draw_transcript(struct ui *ui, const struct frame *f)
         else if (row->kind == ROW_WAITING)
             draw_waiting(ui, y, f);
         else if (row->kind == ROW_FOOTNOTE)
-            screen_text(y, x, f->text_width - TRANSCRIPT_INDENT, row->entry->footnote.s, row->entry->footnote.len,
-                        STYLE_NOTICE);
+            draw_footnote(row, y, f);
     }
     free(rows);
     if (!ui->transcript.n)

@@ -20,36 +20,46 @@
 #define PASTE_OFF "\033[?2004l"
 #define MOUSE_OFF "\033[?1006l\033[?1002l\033[?1000l"
 
+#ifdef A_ITALIC
+#define ITALIC A_ITALIC
+#else
+#define ITALIC A_NORMAL
+#endif
+
 static bool open_now, colours;
 
 /* ---- looks ---- */
 
-/* Of each colour role: colour (-1 the terminal's own) and attributes, and attributes for screens without colour. */
+#define DEFAULT (-1) /* the terminal's own colour */
+
+/* How each colour role looks. Text colours have a contrast of at least 3 to black and to white (WCAG 2.1, 1.4.3, large
+ * text), since the background is the terminal's own: 256 colours are the fixed ones of xterm's palette; of the 8 whose
+ * shade the terminal chooses, only red and magenta reach it with xterm's shades. `without`: attributes on a screen
+ * without colour. */
+// clang-format off
 static const struct {
     enum style role;
-    short foreground, background;
+    short foreground_256, foreground_8, background;
     attr_t with_colour, without;
 } looks[] = {
-    {STYLE_CODE, COLOR_CYAN, -1, 0, 0},
-    {STYLE_HEADING, COLOR_MAGENTA, -1, 0, A_UNDERLINE},
-    {STYLE_QUOTE, COLOR_GREEN, -1, 0, A_DIM},
-    {STYLE_PERSON, COLOR_CYAN, -1, A_BOLD, A_BOLD},
-    {STYLE_MODEL, COLOR_GREEN, -1, A_BOLD, A_BOLD},
-    {STYLE_NOTICE, COLOR_YELLOW, -1, 0, A_DIM},
-    {STYLE_WARNING, COLOR_RED, -1, A_BOLD, A_BOLD},
-    {STYLE_MATCH, COLOR_BLACK, COLOR_YELLOW, 0, A_REVERSE},
-    {STYLE_CURRENT_MATCH, COLOR_BLACK, COLOR_GREEN, A_BOLD, A_REVERSE | A_BOLD},
+    {STYLE_CODE,          30,  COLOR_MAGENTA, DEFAULT,      0,      0},
+    {STYLE_HEADING,       133, COLOR_MAGENTA, DEFAULT,      0,      A_UNDERLINE},
+    {STYLE_QUOTE,         28,  COLOR_MAGENTA, DEFAULT,      0,      0},
+    {STYLE_PERSON,        30,  COLOR_MAGENTA, DEFAULT,      A_BOLD, A_BOLD},
+    {STYLE_MODEL,         28,  DEFAULT,       DEFAULT,      A_BOLD, A_BOLD},
+    {STYLE_NOTICE,        130, COLOR_MAGENTA, DEFAULT,      0,      ITALIC},
+    {STYLE_WARNING,       160, COLOR_RED,     DEFAULT,      A_BOLD, A_BOLD},
+    {STYLE_MATCH,         COLOR_BLACK, COLOR_BLACK, COLOR_YELLOW, 0, A_REVERSE},
+    {STYLE_CURRENT_MATCH, COLOR_BLACK, COLOR_BLACK, COLOR_GREEN,  A_BOLD, A_REVERSE | A_BOLD},
 };
+// clang-format on
 
 static const struct {
     enum style style;
     attr_t attribute;
 } attributes[] = {
-    {STYLE_BOLD, A_BOLD},     {STYLE_UNDERLINE, A_UNDERLINE}, {STYLE_REVERSE, A_REVERSE},
-    {STYLE_DIM, A_DIM},       {STYLE_STRIKE, A_DIM},
-#ifdef A_ITALIC
-    {STYLE_ITALIC, A_ITALIC},
-#endif
+    {STYLE_BOLD, A_BOLD}, {STYLE_UNDERLINE, A_UNDERLINE}, {STYLE_REVERSE, A_REVERSE},
+    {STYLE_DIM, A_DIM},   {STYLE_STRIKE, A_DIM},          {STYLE_ITALIC, ITALIC},
 };
 
 static void init_colours(void)
@@ -59,7 +69,8 @@ static void init_colours(void)
         return;
     colours = true;
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        init_pair((short)(looks[i].role >> 8), looks[i].foreground, looks[i].background);
+        init_pair((short)(looks[i].role >> 8), COLORS >= 256 ? looks[i].foreground_256 : looks[i].foreground_8,
+                  looks[i].background);
 }
 
 static void set_style(unsigned style)

@@ -179,5 +179,56 @@ class Formulas(Look):
         self.assertNotEqual(row[x + 5].bg, "green")
 
 
+XTERM = {"red": (205, 0, 0), "green": (0, 205, 0), "brown": (205, 205, 0), "blue": (0, 0, 238), "magenta": (205, 0, 205),
+         "cyan": (0, 205, 205), "white": (229, 229, 229), "black": (0, 0, 0)}
+
+
+def luminance(colour):
+    """WCAG 2.1's relative luminance of a colour of pyte's."""
+    rgb = XTERM.get(colour) or tuple(bytes.fromhex(colour))
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+class Colours(Look):
+    SCRIPT = ["# Heading\n\n", "Some `code` and\n\n", "> a quote\n\n", "```\n", "block\n", "```\n", " on"] + [" and on"] * 60
+
+    def all_roles(self, **env):
+        """A screen with every kind of text: an answer cut by a limit of tokens, a notice, a nearly full window."""
+        t = self.start(self.SCRIPT, "-n", "60", "-c", "128", **env)
+        self.ask(t, "hi")
+        t.wait("max-tokens")
+        self.ask(t, "/summary")
+        t.wait("The model sees every message")
+        return t
+
+    def cells(self, t):
+        for y, line in enumerate(t.screen.display):
+            for x in range(t.screen.columns):
+                yield y, x, t.screen.buffer[y][x]
+
+    def check(self, t):
+        colours = {c.fg for _, _, c in self.cells(t) if c.fg != "default" and c.bg == "default" and not c.reverse}
+        self.assertTrue(colours)
+        for colour in colours:
+            light = luminance(colour)
+            self.assertGreaterEqual(1.05 / (light + 0.05), 3, f"{colour} on white")
+            self.assertGreaterEqual((light + 0.05) / 0.05, 3, f"{colour} on black")
+
+    def test_text_can_be_read_on_white_and_on_black(self):
+        self.check(self.all_roles())
+
+    def test_so_it_can_with_eight_colours(self):
+        self.check(self.all_roles(TERM="xterm"))
+
+    def test_without_colours_notices_are_not_only_dim(self):
+        t = self.all_roles(NO_COLOR="1")
+        self.assertEqual({c.fg for _, _, c in self.cells(t)}, {"default"})
+        for text in "The model sees every message", "max-tokens":
+            y = next(y for y, line in enumerate(t.screen.display) if text in line)
+            self.assertEqual(t.screen.display[y][1], "·")
+            self.assertTrue(t.screen.buffer[y][5].italics)
+
+
 if __name__ == "__main__":
     unittest.main()
