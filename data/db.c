@@ -3,10 +3,7 @@
 #include "../src/base/clock.h"
 #include "../src/base/mem.h"
 #include "owner.h"
-#include "place.h"
 #include "record.h"
-#include "schema.h"
-#include "vfs.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,10 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUSY_MS 2500           /* patience with another program's lock, per attempt */
-#define TURN_US 1000           /* how long a lock stays free for others, and how often they look */
-#define COMMANDS_MAX 200       /* slash commands remembered */
-#define JOURNAL_KEPT "1048576" /* bytes of journal kept between transactions */
+#define COMMANDS_MAX 200 /* slash commands remembered */
 
 /* clang-format off */
 #define MESSAGE_COLUMNS "id, conversation_id, parent_id, role, state, text, model, created_ms, prompt_tokens, " \
@@ -113,14 +107,6 @@ static const char *const statements[DB_N_STATEMENTS] = {
 };
 /* clang-format on */
 
-static const char *const pragmas =
-    "PRAGMA foreign_keys = ON;"
-    "PRAGMA synchronous = NORMAL;" /* see db.h */
-    "PRAGMA cell_size_check = ON;"
-    "PRAGMA temp_store = MEMORY;" /* no text in files but ours, none needed when full */
-    "PRAGMA secure_delete = ON;"
-    "PRAGMA journal_size_limit = " JOURNAL_KEPT;
-
 /* What result codes mean to the person, and to us. */
 static const struct {
     int code;          /* primary */
@@ -151,6 +137,8 @@ enum db_result db_fail(struct db *db, int rc)
     const char *words = NULL;
     bool permanent = false;
     db->stale = false;
+    db->damaged = primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
+    db->index_suspect |= primary == SQLITE_ERROR; /* our own SQL is right: a table of the index is missing */
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         if (meanings[i].code != primary)
             continue;
@@ -220,8 +208,8 @@ int db_begin(struct db *db, enum db_statement how)
 {
     if (!db->previewing && !db->grouping) {
         /* SQLite's lock has no queue: a program with much to write would take it again before others see it free. */
-        if (how == DB_BEGIN_WRITE && !db->in_memory && owner_company(db->lock_fd))
-            usleep(TURN_US);
+        if (how == DB_BEGIN_WRITE && !db->in_memory && !db->read_only && owner_company(db->lock_fd))
+            usleep(DB_TURN_US);
         return db_run(db->statements[how]);
     }
     /* A failure may have ended the transaction of the preview or group; going on without it would write. */
@@ -240,134 +228,24 @@ char *db_text(sqlite3_stmt *stmt, int column)
     return mem_string((const char *)sqlite3_column_text(stmt, column));
 }
 
-/* ---- opening ---- */
+/* ---- statements ---- */
 
-/* Called by SQLite while another program holds a lock. Its own handler soon looks only ten times a second, which a
- * lock that is free for a millisecond now and then may never meet. */
-static int wait_turn(void *ctx, int times)
-{
-    struct db *db = ctx;
-    if (times == 0)
-        db->busy_since_ms = clock_ms();
-    if (clock_ms() - db->busy_since_ms >= BUSY_MS || (db->hurry && atomic_load(db->hurry)))
-        return 0;
-    usleep(TURN_US / 2 + (useconds_t)(times * 7 % 10) * TURN_US / 10);
-    return 1;
-}
-
-static int configure(struct db *db, char *err, size_t cap)
-{
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_exec(db->handle, pragmas, NULL, NULL, NULL);
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db->handle, "PRAGMA journal_mode = PERSIST", -1, &stmt, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *mode = (const char *)sqlite3_column_text(stmt, 0);
-        rc = SQLITE_OK;
-        if (mode && strcmp(mode, "wal") == 0) { /* another program's choice, and it is at work */
-            snprintf(err, cap, "%s: another program has it open in WAL mode", db->path);
-            rc = SQLITE_BUSY;
-        }
-    }
-    sqlite3_finalize(stmt);
-    return rc;
-}
-
-static int prepare_statements(struct db *db)
+int db_prepare(struct db *db)
 {
     int rc = SQLITE_OK;
     for (int i = 0; rc == SQLITE_OK && i < DB_N_STATEMENTS; i++)
-        rc = sqlite3_prepare_v3(db->handle, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &db->statements[i], NULL);
+        if (!db->statements[i] && (i != DB_FIND_INDEXED || !db->index_missing))
+            rc = sqlite3_prepare_v3(db->handle, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &db->statements[i],
+                                    NULL);
     return rc;
 }
 
-/* Answers a killed program left streaming. If the disk is full now, the next store does it; until then db_load says
- * so. */
-static void interrupt_orphans(struct db *db)
+void db_unprepare(struct db *db)
 {
-    store_id *dead = NULL;
-    size_t n = 0;
-    int rc = SQLITE_OK;
-    sqlite3_stmt *stmt = db_bind(db, DB_STREAMING_OWNERS, "");
-    while (db_row(stmt, &rc)) {
-        store_id owner = sqlite3_column_int64(stmt, 0);
-        if (owner == db->owner || owner_alive(db->lock_fd, owner))
-            continue;
-        dead = mem_append(dead, n, sizeof *dead);
-        dead[n++] = owner;
-    }
-    if (rc == SQLITE_OK && n > 0 && (rc = db_run(db->statements[DB_BEGIN_WRITE])) == SQLITE_OK) {
-        for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-            rc = db_run(db_bind(db, DB_INTERRUPT, "n", dead[i]));
-        db_finish(db, rc);
-    }
-    free(dead);
-}
-
-static int open_steps(struct db *db, char *err, size_t cap)
-{
-    int rc = sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs_name());
-    if (rc != SQLITE_OK)
-        return rc;
-    sqlite3_extended_result_codes(db->handle, 1);
-    sqlite3_busy_handler(db->handle, wait_turn, db);
-    if (sqlite3_db_readonly(db->handle, "main") == 1)
-        return SQLITE_READONLY;
-    rc = schema_prepare(db->handle, db->path, err, cap);
-    if (rc == SQLITE_OK)
-        rc = configure(db, err, cap);
-    if (rc == SQLITE_OK)
-        rc = prepare_statements(db);
-    if (rc != SQLITE_OK || db->in_memory)
-        return rc;
-    place_make_private(db->path);
-    db->lock_fd = owner_open(sqlite3_db_filename(db->handle, "main"), db->owner, err, cap);
-    if (db->lock_fd < 0)
-        return SQLITE_CANTOPEN;
-    interrupt_orphans(db);
-    return SQLITE_OK;
-}
-
-struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap)
-{
-    const char *path = request->path;
-    struct db *db = mem_new(1, sizeof *db);
-    db->hurry = request->hurry;
-    db->in_memory = !path || strcmp(path, ":memory:") == 0;
-    db->path = mem_string(db->in_memory ? ":memory:" : path);
-    db->lock_fd = -1;
-    db->owner = store_new_id();
-    *err = '\0';
-    *again = false;
-    if (!db->in_memory && !place_prepare(path, request->create, err, cap)) {
-        db_close(db);
-        return NULL;
-    }
-    int rc = open_steps(db, err, cap);
-    if (rc == SQLITE_OK)
-        return db;
-    *again = (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
-    if (!*err) {
-        db_fail(db, rc);
-        snprintf(err, cap, "%s", db->error);
-    }
-    db_close(db);
-    return NULL;
-}
-
-void db_close(struct db *db)
-{
-    if (!db)
-        return;
-    for (int i = 0; i < DB_N_STATEMENTS; i++)
+    for (int i = 0; i < DB_N_STATEMENTS; i++) {
         sqlite3_finalize(db->statements[i]);
-    sqlite3_close(db->handle);
-    if (db->lock_fd >= 0)
-        close(db->lock_fd);
-    free(db->path);
-    free(db->deleted);
-    free(db);
+        db->statements[i] = NULL;
+    }
 }
 
 /* ---- writes ---- */
@@ -427,6 +305,7 @@ enum db_result db_put_message(struct db *db, const struct store_message *m)
 {
     if (was_deleted(db, m->conversation))
         return DB_OK;
+    db->unsaved |= db->detached;
     int rc = db_begin(db, DB_BEGIN_WRITE);
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_UPDATE_MESSAGE, MESSAGE_TYPES, MESSAGE_VALUES(db, m)));
@@ -518,7 +397,7 @@ enum db_result db_delete(struct db *db, store_id conversation)
     /* What was deleted must not live on in the journal that is kept. */
     sqlite3_exec(db->handle, "PRAGMA journal_size_limit = 0", NULL, NULL, NULL);
     enum db_result result = db_finish(db, rc);
-    sqlite3_exec(db->handle, "PRAGMA journal_size_limit = " JOURNAL_KEPT, NULL, NULL, NULL);
+    sqlite3_exec(db->handle, "PRAGMA journal_size_limit = " DB_JOURNAL_KEPT, NULL, NULL, NULL);
     if (result == DB_OK && !db->previewing && !was_deleted(db, conversation)) {
         db->deleted = mem_append(db->deleted, db->n_deleted, sizeof *db->deleted);
         db->deleted[db->n_deleted++] = conversation;
@@ -542,5 +421,5 @@ void db_preview_end(struct db *db)
         db_run(db->statements[DB_ROLLBACK]);
     db->previewing = false;
     sqlite3_exec(db->handle, "PRAGMA journal_mode = PERSIST; PRAGMA cache_spill = ON", NULL, NULL, NULL);
-    sqlite3_busy_handler(db->handle, wait_turn, db);
+    db_wait_for_locks(db);
 }

@@ -34,10 +34,20 @@ enum db_statement {
 };
 /* clang-format on */
 
+enum db_damage {
+    DB_SOUND,
+    DB_SUSPECT, /* a statement met damage: check the file, and drop the search index if nothing else is damaged */
+    DB_DAMAGED, /* that did not help: replace the file */
+};
+
+#define DB_JOURNAL_KEPT "1048576" /* bytes of journal kept between transactions */
+#define DB_TURN_US 1000           /* how long a lock stays free for others, and how often they look */
+
 struct db {
     sqlite3 *handle;
-    sqlite3_stmt *statements[DB_N_STATEMENTS]; /* all prepared at open: a file that lacks a table fails there */
-    char *path;                                /* as given; ":memory:" */
+    sqlite3_stmt *statements
+        [DB_N_STATEMENTS]; /* prepared at open: a file that lacks a table fails there; NULL only for the search index */
+    char *path;            /* as given; ":memory:" */
     bool in_memory;
     int lock_fd;       /* see owner.h; -1 in memory */
     store_id owner;    /* ours, written beside streaming answers */
@@ -48,7 +58,15 @@ struct db {
     const atomic_bool *hurry; /* see db_open_request */
     bool previewing;          /* between db_preview_begin and db_preview_end */
     bool grouping;            /* between db_group_begin and db_group_end */
-    bool stale;               /* it was of a kind that opening the file anew may cure */
+    bool stale;               /* the last failure: opening the file again may help */
+    bool damaged;             /* the last failure: damage of the file */
+    bool read_only;           /* the file cannot be written */
+    bool detached;            /* read_only: the connection is to a copy in memory */
+    bool unsaved;             /* read_only: a message was put, into memory */
+    bool index_missing;       /* the search index is to be built: db_build_index */
+    bool index_suspect;       /* a statement met damage in the search index */
+    char *notice;             /* what the user should know of the opening; NULL = nothing */
+    char why_read_only[512];  /* "" if it is not */
 };
 
 enum db_result {
@@ -58,6 +76,7 @@ enum db_result {
 };
 
 struct db_open_request {
+    enum db_damage damage;    /* met since the file was opened last */
     const char *path;         /* NULL: a private database in memory */
     bool create;              /* create a missing file and its directory; false when reopening, where a lost mount
                                   must not be mistaken for an empty database */
@@ -68,6 +87,16 @@ struct db_open_request {
  * whether the same call may succeed later (another program holds a lock). */
 struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap);
 void db_close(struct db *db); /* NULL is fine */
+
+/* Gives up this store's lock (owner.h) while the file is opened again, and takes it where that failed. */
+void db_release(struct db *db);
+void db_lock_again(struct db *db);
+
+/* Before a write to a read-only file: moves the connection to a copy in memory. False: error says why not. */
+bool db_make_writable(struct db *db);
+
+/* Builds the missing search index; until then the search reads all messages. False: error says why not. */
+bool db_build_index(struct db *db);
 
 /* ---- writes: each one durable transaction; error is filled unless DB_OK ---- */
 enum db_result db_put_conversation(struct db *db, const struct store_conversation *c);
@@ -103,6 +132,10 @@ bool db_preview_begin(struct db *db);
 void db_preview_end(struct db *db);
 
 /* ---- for the files of this room ---- */
+
+int db_prepare(struct db *db); /* what is not prepared yet, but for a missing search index */
+void db_unprepare(struct db *db);
+void db_wait_for_locks(struct db *db); /* installs the busy handler */
 
 /* A statement reset and bound: 'i' int64_t, 'd' int, 'n' store_id with 0 as NULL, 'r' double, 't' text or NULL. */
 sqlite3_stmt *db_bind(struct db *db, enum db_statement which, const char *types, ...);

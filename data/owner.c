@@ -25,12 +25,14 @@ static struct flock byte_of(store_id id)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)id, .l_len = 1};
 }
 
-int owner_open(const char *db_path, store_id id, char *err, size_t cap)
+int owner_open(const char *db_path, store_id id, bool *busy, char *err, size_t cap)
 {
     char *path = mem_printf("%s-lock", db_path);
     struct flock lock = byte_of(id);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *busy = false;
     if (fd < 0 || fcntl(fd, OWNER_SET, &lock) != 0) {
+        *busy = fd >= 0 && (errno == EAGAIN || errno == EACCES);
         snprintf(err, cap, "%s: cannot be locked: %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);
@@ -40,10 +42,24 @@ int owner_open(const char *db_path, store_id id, char *err, size_t cap)
     return fd;
 }
 
+int owner_open_read_only(const char *db_path)
+{
+    char *path = mem_printf("%s-lock", db_path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    free(path);
+    return fd;
+}
+
+bool owner_exclude(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* from 0 to the end of all offsets */
+    return fcntl(fd, OWNER_SET, &lock) == 0;
+}
+
 bool owner_alive(int fd, store_id id)
 {
     struct flock lock = byte_of(id);
-    if (id <= 0)
+    if (id <= 0 || fd < 0)
         return false;
     /* Not to be told counts as alive: a wrong "interrupted" is worse than a late one. */
     return fcntl(fd, OWNER_GET, &lock) != 0 || lock.l_type != F_UNLCK;

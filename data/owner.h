@@ -13,11 +13,18 @@
 
 #include "store.h"
 
-/* Opens the lock file beside db_path and locks id's byte. The descriptor, or -1 and err. close() gives the lock
- * up. */
-int owner_open(const char *db_path, store_id id, char *err, size_t cap);
+/* Opens the lock file beside db_path and locks the byte of id. Returns the descriptor; close() releases the lock. On
+ * failure returns -1 and fills err; *busy then says that another program repairs the file (owner_exclude). */
+int owner_open(const char *db_path, store_id id, bool *busy, char *err, size_t cap);
 
-/* Whether another store holds id's byte. */
+/* Opens an existing lock file for owner_alive only. Returns -1 where there is none. */
+int owner_open_read_only(const char *db_path);
+
+/* Locks all bytes: no other store has the file open then, and none can open it until fd is closed. Returns false
+ * where another store has it open. */
+bool owner_exclude(int fd);
+
+/* Whether another store holds the byte of id. Without a lock file (fd < 0) none does. */
 bool owner_alive(int fd, store_id id);
 
 /* Whether any other store has the file open. */

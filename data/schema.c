@@ -4,14 +4,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Tables of every version: a file that has them is ours, whatever its header says. */
+#define TABLES "'conversation', 'message', 'summary', 'setting'"
+#define N_TABLES 4
+#define LATER_VERSIONS 20 /* a version further ahead is damage */
+
 /*
  * message.parent_id is deferred and does not cascade: a conversation's messages go in one statement, and a cascade
  * along a chain of a thousand messages would exceed SQLite's trigger depth. conversation.leaf_id is no foreign key,
  * because it may be written before the message it names.
  *
- * The index holds no text of its own (external content). Answers being written (state 1) are left out of it until
- * they end, so that four updates a second do not index the same words again and again; the search looks at them
- * directly.
+ * Programs of these versions created the search index here too; search_index.h does it now.
  */
 static const char version_1[] =
     "CREATE TABLE conversation("
@@ -55,23 +58,7 @@ static const char version_1[] =
     ") STRICT;"
     "CREATE INDEX summary_conversation ON summary(conversation_id);"
 
-    "CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
-
-    "CREATE VIEW message_final AS SELECT id, text FROM message WHERE state <> 1;"
-    "CREATE VIRTUAL TABLE message_index USING fts5("
-    "  text, content = 'message_final', content_rowid = 'id', tokenize = 'trigram');"
-    "CREATE TRIGGER message_index_insert AFTER INSERT ON message WHEN new.state <> 1 BEGIN"
-    "  INSERT INTO message_index(rowid, text) VALUES(new.id, new.text);"
-    "END;"
-    "CREATE TRIGGER message_index_delete AFTER DELETE ON message WHEN old.state <> 1 BEGIN"
-    "  INSERT INTO message_index(message_index, rowid, text) VALUES('delete', old.id, old.text);"
-    "END;"
-    "CREATE TRIGGER message_index_update AFTER UPDATE OF text, state ON message"
-    "  WHEN new.text <> old.text OR (new.state = 1) <> (old.state = 1) BEGIN"
-    "  INSERT INTO message_index(message_index, rowid, text)"
-    "    SELECT 'delete', old.id, old.text WHERE old.state <> 1;"
-    "  INSERT INTO message_index(rowid, text) SELECT new.id, new.text WHERE new.state <> 1;"
-    "END;";
+    "CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;";
 
 /*
  * message.ending says why an answer ended (enum store_end); 0 for messages written by version 1, which did not record
@@ -108,29 +95,35 @@ static int read_int(sqlite3 *db, const char *sql, int *value)
 }
 
 /* Inside a transaction, so that another program's migration is seen whole or not at all. */
-static int read_header(sqlite3 *db, int *application, int *version, int *objects)
+static int read_header(sqlite3 *db, int *application, int *version, int *objects, int *ours)
 {
     int rc = read_int(db, "PRAGMA application_id", application);
     if (rc == SQLITE_OK)
         rc = read_int(db, "PRAGMA user_version", version);
     if (rc == SQLITE_OK)
         rc = read_int(db, "SELECT count(*) FROM sqlite_schema", objects);
+    if (rc == SQLITE_OK)
+        rc = read_int(db, "SELECT count(*) FROM sqlite_schema WHERE name IN (" TABLES ")", ours);
     return rc;
 }
 
-static int refuse(const char *path, int application, int version, int objects, char *err, size_t cap)
+/* SQLITE_MISMATCH and err: not for this program. SQLITE_CORRUPT: ours, with a damaged header or schema. */
+static int refuse(const char *path, int application, int version, int objects, int ours, char *err, size_t cap)
 {
     bool empty = application == 0 && version == 0 && objects == 0;
+    if (version < 0 || (!empty && version == 0) || version > SCHEMA_VERSION + LATER_VERSIONS)
+        if (application == SCHEMA_APPLICATION_ID || ours == N_TABLES)
+            return SQLITE_CORRUPT;
+    if (!empty && application != SCHEMA_APPLICATION_ID && ours == N_TABLES)
+        return SQLITE_CORRUPT;
     if (!empty && application != SCHEMA_APPLICATION_ID)
         snprintf(err, cap, "%s: is another program's database, not a chinwag one; it was left alone", path);
     else if (version > SCHEMA_VERSION)
         snprintf(err, cap, "%s: was written by a later version of chinwag (schema %d, this one knows %d)", path,
                  version, SCHEMA_VERSION);
-    else if (version < 0 || (!empty && version == 0))
-        snprintf(err, cap, "%s: is damaged: schema version %d", path, version);
     else
         return SQLITE_OK;
-    return SQLITE_NOTADB;
+    return SQLITE_MISMATCH;
 }
 
 static int migrate(sqlite3 *db, int version)
@@ -145,12 +138,12 @@ static int migrate(sqlite3 *db, int version)
 /* One look, and at most one migration, in one transaction. *done when the file is of the present version. */
 static int step(sqlite3 *db, const char *path, bool writing, bool *done, char *err, size_t cap)
 {
-    int application = 0, version = 0, objects = 0;
+    int application = 0, version = 0, objects = 0, ours = 0;
     int rc = sqlite3_exec(db, writing ? "BEGIN IMMEDIATE" : "BEGIN", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
-        rc = read_header(db, &application, &version, &objects);
+        rc = read_header(db, &application, &version, &objects, &ours);
     if (rc == SQLITE_OK)
-        rc = refuse(path, application, version, objects, err, cap);
+        rc = refuse(path, application, version, objects, ours, err, cap);
     *done = version == SCHEMA_VERSION;
     if (rc == SQLITE_OK && writing && !*done)
         rc = migrate(db, version);
@@ -166,8 +159,6 @@ int schema_prepare(sqlite3 *db, const char *path, char *err, size_t cap)
     int rc = step(db, path, false, &done, err, cap);
     while (rc == SQLITE_OK && !done)
         rc = step(db, path, true, &done, err, cap);
-    if (rc == SQLITE_NOTADB && !*err)
-        snprintf(err, cap, "%s: is not a chinwag database, or is damaged beyond reading; it was left alone", path);
     if (rc != SQLITE_OK && !sqlite3_get_autocommit(db))
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return rc;

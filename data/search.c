@@ -95,6 +95,26 @@ static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool index
     return rc;
 }
 
+/* Asks the index. Returns false where it is missing or damaged and all messages must be read instead. */
+static bool take_indexed(struct db *db, store_id conversation, const char *match, const struct match_query *q,
+                         struct store_event *e, int *rc)
+{
+    size_t before = e->n;
+    if (db->index_missing)
+        return false;
+    *rc = take_hits(db_bind(db, DB_FIND_INDEXED, "it", conversation, match), q, true, e);
+    if ((*rc & 0xff) != SQLITE_CORRUPT && (*rc & 0xff) != SQLITE_ERROR)
+        return true;
+    while (e->n > before) {
+        e->n--;
+        free(e->hits[e->n].title);
+        free(e->hits[e->n].excerpt);
+    }
+    db->index_suspect = true;
+    *rc = SQLITE_OK;
+    return false;
+}
+
 enum db_result db_search(struct db *db, const char *query, store_id conversation, struct store_event *e)
 {
     struct match_query q = match_parse(query);
@@ -103,11 +123,10 @@ enum db_result db_search(struct db *db, const char *query, store_id conversation
     int rc = db_begin(db, DB_BEGIN_READ);
     if (rc == SQLITE_OK && q.n > 0 && !conversation)
         rc = take_hits(db_bind(db, DB_TITLES, ""), &q, false, e);
-    if (rc == SQLITE_OK && match)
+    if (rc == SQLITE_OK && match && !db->index_missing)
         rc = take_hits(db_bind(db, DB_FIND_STREAMING, "i", conversation), &q, false, e);
-    if (rc == SQLITE_OK && match)
-        rc = take_hits(db_bind(db, DB_FIND_INDEXED, "it", conversation, match), &q, true, e);
-    else if (rc == SQLITE_OK && q.n > 0)
+    bool indexed = rc == SQLITE_OK && match && take_indexed(db, conversation, match, &q, e, &rc);
+    if (rc == SQLITE_OK && q.n > 0 && !indexed)
         rc = take_hits(db_bind(db, DB_FIND_ALL, "i", conversation), &q, false, e);
     enum db_result result = db_finish(db, rc);
     free(match);

@@ -19,17 +19,20 @@
 #include <string.h>
 
 #define RETRY_MS 1000
-#define REST_MS 300   /* a setting or draft is written when it has not changed for so long ... */
-#define LATE_MS 1000  /* ... or has waited for so long */
-#define GROUP_MAX 256 /* writes in one transaction */
+#define REST_MS 300          /* a setting or draft is written when it has not changed for so long ... */
+#define LATE_MS 1000         /* ... or has waited for so long */
+#define GROUP_MAX 256        /* writes in one transaction */
+#define INDEX_RETRY_MS 10000 /* after the search index could not be built */
 
 struct store {
     pthread_t thread;
     void (*notify)(void *ctx);
     void *ctx;
-    struct db *db;     /* owned by the thread while it runs; NULL until the file is open */
-    char *path;        /* NULL in memory */
-    atomic_bool hurry; /* closing with nothing to save: do not wait for another program's lock */
+    struct db *db;         /* owned by the thread while it runs; NULL until the file is open */
+    char *path;            /* NULL in memory */
+    enum db_damage damage; /* the thread's: how far the repair of the file has gone */
+    double index_at;       /* of clock_ms, used by the thread: when to try building the search index again */
+    atomic_bool hurry;     /* closing with nothing to save: do not wait for another program's lock */
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t work;  /* a command was queued, or closing set */
@@ -166,16 +169,29 @@ static struct store_event *take_event(struct store *s)
 
 /* ---- the thread ---- */
 
-/* A connection may outlive its file (a lost mount, a file put back in place): opens it anew, never creating it. Where
- * that fails the old one is kept, and why is the better word for what is wrong. */
-static bool reopen(struct store *s)
+/* Reports what opening the file has found. */
+static void emit_opening(struct store *s)
 {
-    if (!s->path)
+    if (s->db->notice)
+        emit(s, record_event(STORE_NOTICE, mem_string(s->db->notice)));
+    if (s->db->read_only)
+        emit(s, record_event(STORE_READ_ONLY, mem_string(s->db->why_read_only)));
+}
+
+/* Opens the file again, never creating it: a connection may outlive its file (a lost mount, a file put back in place),
+ * and damage is repaired when the file is opened. Where that fails the old connection stays, and the reason replaces
+ * the error. */
+static bool reopen(struct store *s, enum db_damage damage)
+{
+    if (!s->path || s->db->detached)
         return false;
+    db_release(s->db);
     char err[sizeof s->db->error];
     bool again;
-    struct db *fresh = db_open(&(struct db_open_request){s->path, false, &s->hurry}, &again, err, sizeof err);
+    struct db *fresh = db_open(&(struct db_open_request){.path = s->path, .damage = damage, .hurry = &s->hurry},
+                               &again, err, sizeof err);
     if (!fresh) {
+        db_lock_again(s->db);
         memcpy(s->db->error, err, sizeof err);
         return false;
     }
@@ -184,17 +200,44 @@ static bool reopen(struct store *s)
     s->db->deleted = NULL;
     db_close(s->db);
     s->db = fresh;
+    emit_opening(s);
     return true;
+}
+
+/* Repairs what a failure has shown to be damaged: at first the search index, the next time the whole file. */
+static bool repair(struct store *s)
+{
+    if (s->damage == DB_DAMAGED)
+        return false;
+    return reopen(s, ++s->damage);
+}
+
+static enum db_result run_op(struct store *s, const struct op *op, struct store_event *e)
+{
+    if (op_table[op->type].is_write && !db_make_writable(s->db))
+        return DB_FAILED;
+    return op_table[op->type].run(s->db, op, e);
+}
+
+static enum db_result run_again(struct store *s, const struct op *op, struct store_event *e)
+{
+    if (e)
+        record_end_event(e);
+    return run_op(s, op, e);
 }
 
 static enum db_result carry_out(struct store *s, const struct op *op, struct store_event *e)
 {
-    enum db_result result = op_table[op->type].run(s->db, op, e);
-    if (result == DB_FAILED && s->db->stale && !s->db->previewing && reopen(s)) {
-        if (e)
-            record_end_event(e);
-        result = op_table[op->type].run(s->db, op, e);
-    }
+    enum db_result result = run_op(s, op, e);
+    if (s->db->previewing)
+        return result;
+    if (result == DB_FAILED && s->db->stale && reopen(s, DB_SOUND))
+        result = run_again(s, op, e);
+    bool suspect = s->db->index_suspect && s->damage == DB_SOUND;
+    if (suspect && repair(s) && result == DB_FAILED)
+        result = run_again(s, op, e);
+    while (result == DB_FAILED && s->db->damaged && repair(s))
+        result = run_again(s, op, e);
     return result;
 }
 
@@ -267,6 +310,8 @@ static void finish_op(struct store *s, struct op *op)
 
 static enum db_result write_group(struct store *s, struct op *const *ops, size_t n)
 {
+    if (!db_make_writable(s->db))
+        return DB_FAILED;
     enum db_result worst = db_group_begin(s->db);
     for (size_t i = 0; worst == DB_OK && i < n; i++)
         worst = op_table[ops[i]->type].run(s->db, ops[i], NULL);
@@ -354,10 +399,12 @@ static struct op *runnable(const struct store *s)
 /* With the lock. */
 static void wait_for_work(struct store *s)
 {
-    if (s->held || (!s->failing && !s->ops))
+    bool index = !s->failing && s->db->index_missing; /* it could not be built */
+    double at = s->failing ? s->retry_at : s->ops ? due(s) : s->index_at;
+    if (s->held || (!s->failing && !s->ops && !index))
         pthread_cond_wait(&s->work, &s->lock);
     else
-        cond_wait_until(&s->work, &s->lock, s->failing ? s->retry_at : due(s));
+        cond_wait_until(&s->work, &s->lock, index && s->index_at < at ? s->index_at : at);
 }
 
 /* Reports that the file could not be opened and waits until it is to be tried again. Returns false to give up. */
@@ -393,7 +440,8 @@ static bool open_file(struct store *s)
         pthread_mutex_lock(&s->lock);
         last_try = s->closing;
         pthread_mutex_unlock(&s->lock);
-        s->db = db_open(&(struct db_open_request){s->path, true, &s->hurry}, &again, err, sizeof err);
+        s->db = db_open(&(struct db_open_request){.path = s->path, .create = true, .hurry = &s->hurry}, &again, err,
+                        sizeof err);
         if (s->db)
             break;
         if (!wait_to_open(s, again && !last_try, err))
@@ -406,7 +454,21 @@ static bool open_file(struct store *s)
     pthread_mutex_unlock(&s->lock);
     if (recovered)
         emit(s, record_event(STORE_RECOVERED, NULL));
+    emit_opening(s);
     return true;
+}
+
+/* With the lock. Whether the search index is to be built now that nothing else is to be done. */
+static bool index_is_due(const struct store *s)
+{
+    return !s->closing && !s->failing && !s->held && s->db->index_missing && (!s->db->read_only || s->db->detached) &&
+           clock_ms() >= s->index_at;
+}
+
+static void build_index(struct store *s)
+{
+    if (!db_build_index(s->db))
+        s->index_at = clock_ms() + INDEX_RETRY_MS;
 }
 
 static void *run(void *arg)
@@ -421,6 +483,12 @@ static void *run(void *arg)
         bool last_try = s->closing;
         if (!op && s->closing)
             break;
+        if (!op && index_is_due(s)) {
+            pthread_mutex_unlock(&s->lock);
+            build_index(s);
+            pthread_mutex_lock(&s->lock);
+            continue;
+        }
         if (!op) {
             wait_for_work(s);
             continue;
@@ -490,9 +558,9 @@ bool store_close(struct store *s, char *err, size_t cap)
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
-    bool ok = !first_of_kind(s, true);
+    bool unsaved = s->db && s->db->unsaved, ok = !first_of_kind(s, true) && !unsaved;
     if (!ok)
-        snprintf(err, cap, "%s", s->failure);
+        snprintf(err, cap, "%s", unsaved ? s->db->why_read_only : s->failure);
     end(s);
     return ok;
 }

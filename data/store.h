@@ -103,16 +103,17 @@ struct store_hit {                  /* a search result */
 };
 
 enum store_event_type {
-    STORE_SETTINGS,    /* settings, n: once, when the file is open, before any answer to a query */
-    STORE_LIST,        /* conversations, n: most recently updated first */
-    STORE_LOADED,      /* conversation (id 0 = not found), messages root first, summaries of that path oldest first,
+    STORE_SETTINGS,  /* settings, n: once, when the file is open, before any answer to a query */
+    STORE_LIST,      /* conversations, n: most recently updated first */
+    STORE_LOADED,    /* conversation (id 0 = not found), messages root first, summaries of that path oldest first,
                           draft */
-    STORE_DRAFT,       /* draft */
-    STORE_HISTORY,     /* prompts, n, and commands, n_commands: newest first */
-    STORE_FOUND,       /* hits, n, and the query they answer */
-    STORE_FAILING,     /* text: why writes are failing now; they are kept and retried */
-    STORE_RECOVERED,   /* all that was kept has been written */
-    STORE_NOTICE,      /* text: what the user should know about the file, such as a repair */
+    STORE_DRAFT,     /* draft */
+    STORE_HISTORY,   /* prompts, n, and commands, n_commands: newest first */
+    STORE_FOUND,     /* hits, n, and the query they answer */
+    STORE_FAILING,   /* text: why writes are failing now; they are kept and retried */
+    STORE_RECOVERED, /* all that was kept has been written */
+    STORE_NOTICE,    /* text: what the user should know about the file, such as a repair */
+    STORE_READ_ONLY, /* text: why the file cannot be written. Puts go to a copy in memory, which ends with the store */
     STORE_OPEN_FAILED, /* text: why the file cannot be opened. The last event: nothing is answered or saved */
     STORE_ERROR,       /* text: a query failed (its tag), a write can never succeed, or the file is damaged (tag 0) */
 };

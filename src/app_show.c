@@ -318,6 +318,15 @@ static void store_notice(struct app *app, const char *text)
     app->store_notice = mem_string(text);
 }
 
+static void read_only(struct app *app, const struct store_event *event)
+{
+    struct buffer text = {0};
+    buffer_printf(&text, "Nothing is saved: %s. What you write is gone when you leave.", event->text);
+    ui_set_warning(app->ui, text.s);
+    store_notice(app, text.s);
+    buffer_free(&text);
+}
+
 static void failing(struct app *app, const struct store_event *event)
 {
     struct buffer text = BUFFER_INIT;
@@ -352,6 +361,7 @@ void app_store_event(struct app *app, const struct store_event *event)
         app_notice(app, app->shown, "Everything is saved again.");
         break;
     case STORE_NOTICE: store_notice(app, event->text); break;
+    case STORE_READ_ONLY: read_only(app, event); break;
     case STORE_OPEN_FAILED: app_leave(app, 1, event->text); break;
     case STORE_ERROR: query_failed(app, event); break;
     }

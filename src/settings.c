@@ -151,6 +151,10 @@ bool settings_read(struct settings *s, enum setting_layer layer, enum setting_id
             snprintf(err, cap, "wants text in UTF-8");
             return false;
         }
+        if (id == SET_DB && !*text) {
+            snprintf(err, cap, "wants the name of a file");
+            return false;
+        }
         free(s->value[layer][id].text);
         s->value[layer][id].text = mem_string(text);
     }

@@ -1,0 +1,33 @@
+/*
+ * search_index.h - the full-text index over the messages: FTS5 with trigrams, kept current by triggers.
+ *
+ * The index is derived from the table `message` and may be dropped and built again at any time; it holds no text of
+ * its own (external content). It is not part of the schema's versions: an index with another definition counts as
+ * missing. Streaming answers (state 1) are left out until they end, so that four updates a second do not index the
+ * same words again; the search reads them directly.
+ *
+ * All functions use one connection on one thread and return SQLite result codes.
+ */
+#ifndef SEARCH_INDEX_H
+#define SEARCH_INDEX_H
+
+#include <sqlite3.h>
+
+enum search_index_state {
+    SEARCH_INDEX_READY,
+    SEARCH_INDEX_MISSING, /* none, or one of another version: build it */
+    SEARCH_INDEX_DAMAGED, /* drop it, then build it */
+};
+
+/* Looks at the index's definition and asks it for one recent message: finds an index that cannot be opened or lost
+ * its contents, not every missing word. */
+enum search_index_state search_index_check(sqlite3 *db);
+
+/* Removes the index, its triggers and its view in one transaction. The connection must not be defensive
+ * (SQLITE_DBCONFIG_DEFENSIVE): an index that SQLite cannot open is removed from the schema directly. */
+int search_index_drop(sqlite3 *db);
+
+/* Builds the index from the messages in one transaction; does nothing where another program has built it. */
+int search_index_build(sqlite3 *db);
+
+#endif
