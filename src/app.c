@@ -108,6 +108,7 @@ static void take_events(struct app *app)
     struct ui_event wish;
     while (!app->quit && ui_next_event(app->ui, &wish))
         app_ui_event(app, &wish);
+    app_give_back_stopped(app);
     for (struct store_event *e; (e = store_take(app->store)); store_event_free(e))
         app_store_event(app, e);
     for (struct worker_event *e; app->worker && (e = worker_take(app->worker)); worker_event_free(e))
@@ -142,9 +143,25 @@ static void update_status(struct app *app)
     app->status_changed = false;
 }
 
+/* Messages that wait for the conversation shown: in its outbox, or held until it is loaded. */
+static void update_waiting(struct app *app)
+{
+    const struct outbox *outbox = &app->shown->outbox;
+    const char **messages = mem_new(outbox->n + app->n_held + 1, sizeof *messages);
+    size_t n = 0;
+    for (size_t i = 0; i < outbox->n; i++)
+        messages[n++] = outbox->texts[i];
+    for (size_t i = 0; i < app->n_held; i++)
+        if (app->held[i].type == UI_SEND)
+            messages[n++] = app->held[i].text;
+    ui_set_waiting(app->ui, messages, n);
+    free(messages);
+}
+
 static void draw(struct app *app)
 {
     update_status(app);
+    update_waiting(app);
     ui_draw(app->ui);
 }
 

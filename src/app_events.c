@@ -17,6 +17,11 @@ static void send(struct app *app, const struct ui_event *event)
     app_send(app, event->text);
 }
 
+static void take_back(struct app *app, const struct ui_event *event)
+{
+    app_take_back(app, event->text);
+}
+
 static void draft(struct app *app, const struct ui_event *event)
 {
     app_take_draft(app, event->text, event->value > 0);
@@ -171,6 +176,7 @@ static const struct {
     enum app_event_kind kind;
 } handlers[] = {
     [UI_SEND] = {send, APP_EVENT_OF_SHOWN},
+    [UI_TAKE_BACK] = {take_back, APP_EVENT_OF_ALL},
     [UI_DRAFT] = {draft, APP_EVENT_OF_ALL},
     [UI_STOP] = {stop, APP_EVENT_OF_ALL},
     [UI_REGENERATE] = {regenerate, APP_EVENT_OF_SHOWN},

@@ -101,9 +101,8 @@ void app_give_back_held(struct app *app)
     free_held(held, n);
 }
 
-bool app_give_back_messages(struct app *app)
+void app_give_back_messages(struct app *app)
 {
-    bool any = app_holds_messages(app);
     struct ui_event *held;
     size_t n = take_held(app, &held);
     put_back(app, held, n);
@@ -111,7 +110,6 @@ bool app_give_back_messages(struct app *app)
         if (held[i].type != UI_SEND)
             hold(app, &held[i]);
     free_held(held, n);
-    return any;
 }
 
 bool app_drop_held_message(struct app *app, const char *text)

@@ -80,6 +80,7 @@ struct app {
     char **history; /* earlier prompts, oldest first */
     size_t n_history;
 
+    bool stopped; /* the person pressed Esc, and not all of its effects have been seen to: app_give_back_stopped */
     bool quit_when_idle; /* the input has ended: leave once everything asked for has come */
     bool quit;
     int exit_status;
@@ -119,7 +120,7 @@ bool app_holds_messages(const struct app *app);
 void app_replay_held(struct app *app);
 /* The conversation did not come: messages meant for it go back into the draft, its other events are dropped. */
 void app_give_back_held(struct app *app);
-bool app_give_back_messages(struct app *app); /* only the messages: the person stopped them. False: there were none */
+void app_give_back_messages(struct app *app);                  /* only the messages: the person stopped them */
 bool app_drop_held_message(struct app *app, const char *text); /* the newest with this text */
 void app_print_held(struct app *app);                          /* the program ends: unsent messages go to stderr */
 
@@ -128,6 +129,9 @@ void app_send(struct app *app, const char *text);      /* into the conversation 
 void app_take_back(struct app *app, const char *text); /* the newest waiting message with this text */
 void app_regenerate(struct app *app);
 void app_stop(struct app *app);
+/* Once all events of the ui are handled: messages that a stop left without a turn go back into the draft. Not earlier,
+ * for the person may have taken them back with the next key. */
+void app_give_back_stopped(struct app *app);
 void app_take_draft(struct app *app, const char *text, bool rests); /* "" = there is none */
 /* Where nothing is owed, the worker reads ahead what the next question in the conversation shown will need. */
 void app_prepare(struct app *app);

@@ -163,28 +163,32 @@ void app_regenerate(struct app *app)
     app_start_next(app);
 }
 
-/* Nothing is being written: the question stays unanswered, and what waits behind it goes back into the draft. */
-static void stop_waiting(struct app *app)
+void app_give_back_stopped(struct app *app)
 {
-    struct conversation *c = app->shown;
-    if (!app_waits(app, c))
+    struct outbox *outbox = &app->shown->outbox;
+    if (app->stopped)
+        app_give_back_messages(app);
+    app->stopped = false;
+    if (app_is_busy(app, app->shown))
         return;
-    app_forget_waiting(app, c);
-    for (size_t i = c->outbox.n; i > 0; i--)
-        ui_put_back(app->ui, c->outbox.texts[i - 1]);
-    outbox_free(&c->outbox);
-    ui_flash(app->ui, "Not answered; /regenerate asks again");
+    for (size_t i = outbox->n; i > 0; i--)
+        ui_put_back(app->ui, outbox->texts[i - 1]);
+    outbox_free(outbox);
 }
 
 void app_stop(struct app *app)
 {
-    if (app_give_back_messages(app))
+    app->stopped = true;
+    if (app_holds_messages(app))
         return;
     if (app->worker)
         worker_stop(app->worker);
     if (app->answering)
         return;
-    stop_waiting(app);
+    if (app_waits(app, app->shown)) {
+        app_forget_waiting(app, app->shown);
+        ui_flash(app->ui, "Not answered; /regenerate asks again");
+    }
     if (app->model != APP_MODEL_LOADING)
         app->activity = UI_IDLE; /* a compaction given up says nothing */
     app->status_changed = true;

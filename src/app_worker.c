@@ -89,6 +89,16 @@ static void compact_when_idle(struct app *app, struct conversation *c)
     conversation_job_free(&job);
 }
 
+/* An answer has ended in a conversation that is not shown. */
+static void announce(struct app *app, const struct conversation *c, bool failed)
+{
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, failed ? "The answer in “%s” failed: F2 opens it." : "“%s” has been answered: F2 opens it.",
+                  c->title);
+    app_notice(app, app->shown, text.s);
+    buffer_free(&text);
+}
+
 static void done(struct app *app, struct conversation_message *answer, const struct worker_event *event)
 {
     struct conversation *c = app->answering;
@@ -112,6 +122,8 @@ static void done(struct app *app, struct conversation_message *answer, const str
         ui_flash(app->ui, event->text);
     }
     app_ask_next(app, c);
+    if (c != app->shown && !app_is_busy(app, c) && !c->deleted)
+        announce(app, c, failed);
     app_start_next(app);
     if (!app->answering && !app->quit && !failed)
         compact_when_idle(app, c);

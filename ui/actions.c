@@ -40,6 +40,12 @@ static const struct action_info actions[ACTION_COUNT] = {
                             "[previous]",
                             "show the next of several answers to the last message"},
     [ACTION_ALTERNATIVE_BEFORE] = {GROUP_CONVERSATION, ANYWHERE, {ALT('p')}, NULL, "", "show the one before"},
+    [ACTION_UNSEND] = {GROUP_CONVERSATION,
+                       ANYWHERE,
+                       {0},
+                       "unsend",
+                       "",
+                       "take back the last message that waits (also Up on an empty draft)"},
     [ACTION_NEW] = {GROUP_CONVERSATION, ANYWHERE, {CTRL('N')}, "new", "", "new conversation"},
     [ACTION_CONVERSATIONS] =
         {GROUP_CONVERSATION, ANYWHERE, {F(2), CTRL('O')}, "conversations", "", "list of conversations"},

@@ -21,6 +21,19 @@ static void stop(struct ui *ui)
 {
     if (ui_answering(ui) || ui->status.activity == UI_SUMMARIZING)
         ui_emit(ui, UI_STOP, 0, 0, "");
+    ui->stop_asked = ui_answering(ui) ? clock_ms() : 0;
+}
+
+/* Whether the answer being written has been told to stop, and is about to. */
+static bool is_stopping(const struct ui *ui)
+{
+    return ui_answering(ui) && ui->stop_asked && clock_ms() - ui->stop_asked < STOP_WITHIN_MS;
+}
+
+static void take_back_all(struct ui *ui)
+{
+    while (waiting_take_back(ui))
+        ;
 }
 
 /* An answer will come: shows where. */
@@ -33,16 +46,16 @@ static void follow_answer(struct ui *ui)
 static bool send_message(struct ui *ui, const char *text)
 {
     struct buffer b = BUFFER_INIT;
-    if (ui_answering(ui)) {
-        ui->queued = QUEUED;
-        return false;
-    }
     buffer_puts(&b, text);
     while (b.len && isspace((unsigned char)b.s[b.len - 1]))
         buffer_remove(&b, b.len - 1, 1);
     if (b.len) {
+        bool waits = ui_answering(ui) || ui->n_waiting;
         ui_emit(ui, UI_SEND, 0, 0, b.s);
-        follow_answer(ui);
+        if (!waits)
+            follow_answer(ui);
+        else if (!ui->plain)
+            waiting_add(ui, b.s);
     }
     buffer_free(&b);
     return true;
@@ -97,14 +110,8 @@ bool command_line(struct ui *ui, const char *text)
         else
             command_do(ui, action, argument);
         return true;
-    case TYPED_EXTRA:
-        ui->queued = QUEUED_NOT;
-        flash_extra(ui, text, action);
-        return false;
-    default:
-        ui->queued = QUEUED_NOT; /* what waited was another text */
-        flash_nearest(ui, text);
-        return false;
+    case TYPED_EXTRA: flash_extra(ui, text, action); return false;
+    default: flash_nearest(ui, text); return false;
     }
 }
 
@@ -127,26 +134,10 @@ void command_enter(struct ui *ui)
             ui->draft.kill = (struct buffer)BUFFER_INIT;
             draft_free(&ui->draft);
             ui->draft = before;
-            buffer_set(&ui->queued_text, text, strlen(text));
         }
         free(typed);
     }
     free(text);
-}
-
-bool command_queued(const struct ui *ui)
-{
-    return ui->queued && strcmp(ui->queued_text.s, draft_text(&ui->draft)) == 0;
-}
-
-void command_send_queued(struct ui *ui)
-{
-    if (command_queued(ui) && ui_answering(ui))
-        return;
-    bool send = command_queued(ui) && !ui->editor;
-    ui->queued = QUEUED_NOT;
-    if (send)
-        command_enter(ui);
 }
 
 /* ---- settings ---- */
@@ -345,9 +336,8 @@ static void do_interrupt(struct ui *ui, const char *argument)
     int64_t now = clock_ms();
     if (ui->prompt.kind != PROMPT_NONE) {
         prompt_close(ui);
-    } else if (ui_answering(ui) && now - ui->stop_asked >= STOP_WITHIN_MS) {
-        ui->stop_asked = now;
-        ui->queued = QUEUED_NOT;
+    } else if (ui_answering(ui) && !is_stopping(ui)) {
+        take_back_all(ui);
         stop(ui);
     } else if (ui->draft.text.len) {
         draft_clear(&ui->draft);
@@ -475,12 +465,17 @@ static void do_stop(struct ui *ui, const char *argument)
     (void)argument;
     if (command_close_innermost(ui))
         return;
-    if (ui->queued == QUEUED_STOPPING) { /* once for the answer, once for what is to follow it */
-        ui->queued = QUEUED_NOT;
-        return;
-    }
-    ui->queued = ui->queued ? QUEUED_STOPPING : QUEUED_NOT;
-    stop(ui);
+    if (is_stopping(ui) && ui->n_waiting) /* once for the answer, once for what is to follow it */
+        take_back_all(ui);
+    else
+        stop(ui);
+}
+
+static void do_unsend(struct ui *ui, const char *argument)
+{
+    (void)argument;
+    if (!waiting_take_back(ui))
+        ui_flash(ui, "no message waits to be sent");
 }
 
 static void do_new(struct ui *ui, const char *argument)
@@ -616,6 +611,7 @@ static void (*const handlers[ACTION_COUNT])(struct ui *ui, const char *argument)
     [ACTION_RETRY] = do_regenerate,
     [ACTION_ALTERNATIVE] = do_alternative,
     [ACTION_ALTERNATIVE_BEFORE] = do_alternative_before,
+    [ACTION_UNSEND] = do_unsend,
     [ACTION_NEW] = do_new,
     [ACTION_CONVERSATIONS] = do_conversations,
     [ACTION_OPEN] = do_open,

@@ -14,12 +14,14 @@
 #define POPUP_ROWS 8
 #define TITLE_CELLS 24 /* of the title are worth more than the model's name */
 #define CHROME_ROWS 3  /* title, rule, status line */
+#define BODY_ROWS 3    /* the transcript keeps at least so many when messages wait */
 
 /* Where things are, for one drawing. */
 struct frame {
     int rows, columns;
     int draft_rows;
-    int body_rows;               /* between title and rule */
+    int waiting_rows;            /* messages that wait, above the rule */
+    int body_rows;               /* between title and these */
     int text_x, text_width;      /* the transcript's part of them */
     int left_width, right_width; /* of open panels; 0 = closed */
     int caret_y, caret_x;
@@ -57,6 +59,8 @@ static struct frame measure(struct ui *ui)
     int most = f.rows / 3 > 1 ? f.rows / 3 : 1;
     f.draft_rows = (int)layout->lines.n < most ? (int)layout->lines.n : most;
     f.body_rows = f.rows - CHROME_ROWS - f.draft_rows;
+    f.waiting_rows = waiting_rows(ui, f.body_rows - BODY_ROWS);
+    f.body_rows -= f.waiting_rows;
     f.body_rows = f.body_rows > 1 ? f.body_rows : 1;
     if (ui->conversations.open)
         f.left_width = f.columns >= BESIDE_COLUMNS ? CONVERSATIONS_WIDTH : f.columns;
@@ -395,15 +399,32 @@ static void draw_status(struct ui *ui, const struct frame *f)
 /* The rule above the draft says what is going on. */
 static void draw_rule(const struct ui *ui, const struct frame *f)
 {
-    char words[64], line[128];
+    char words[64], line[160];
     int y = f->rows - 2 - f->draft_rows;
     screen_fill(y, 0, f->columns, "─", STYLE_DIM);
     status_activity(&ui->status, words, sizeof words);
     if (!*words)
         return;
-    snprintf(line, sizeof line, " %s %s%s ", status_spinner(ui->frame), words,
-             command_queued(ui) ? " · then your message is sent" : "");
+    char then[64] = "";
+    if (ui->n_waiting == 1)
+        snprintf(then, sizeof then, " · then your message is sent");
+    else if (ui->n_waiting)
+        snprintf(then, sizeof then, " · then your %zu messages are sent", ui->n_waiting);
+    snprintf(line, sizeof line, " %s %s%s ", status_spinner(ui->frame), words, then);
     screen_text(y, 2, f->columns - 3, line, strlen(line), STYLE_BOLD);
+}
+
+static void draw_waiting_messages(const struct ui *ui, const struct frame *f)
+{
+    for (int i = 0; i < f->waiting_rows; i++) {
+        char cut[1024];
+        struct buffer line = BUFFER_INIT;
+        waiting_line(ui, i, f->waiting_rows, &line);
+        int y = f->rows - 2 - f->draft_rows - f->waiting_rows + i;
+        int used = text_ellipsis(line.s, f->columns - 2, cut, sizeof cut);
+        screen_text(y, 1, used, cut, strlen(cut), STYLE_DIM);
+        buffer_free(&line);
+    }
 }
 
 static void draw_too_small(void)
@@ -435,6 +456,7 @@ void draw(struct ui *ui)
         draw_help(ui, &f);
     else
         draw_transcript(ui, &f);
+    draw_waiting_messages(ui, &f);
     draw_rule(ui, &f);
     draw_draft(ui, &f);
     draw_status(ui, &f);

@@ -72,6 +72,8 @@ void input_paste(struct ui *ui, const char *s, size_t n)
 
 static void draft_up_down(struct ui *ui, int direction)
 {
+    if (direction < 0 && !ui->draft.text.len && waiting_take_back(ui))
+        return;
     if (!draft_vertical(&ui->draft, direction, draw_draft_width(ui)) &&
         draft_history(&ui->draft, &ui->history, direction) && direction > 0)
         draft_move(&ui->draft, DRAFT_END);

@@ -3,8 +3,8 @@
  *
  * The terminal stays as it is: it edits the line typed, and Enter hands it over. A line that ends with a backslash is
  * continued by the next one. Nothing moves, nothing is drawn twice. Lines are acted on one at a time, each after the
- * program has handled the one before. A message waits while an answer is written, and so does everything that is
- * piped in. At the end of piped input the program leaves once all of it is answered.
+ * program has handled the one before. What is piped in waits while an answer is written; at its end the program
+ * leaves once all of it is answered.
  */
 #include "state.h"
 
@@ -28,6 +28,8 @@ struct plain {
     struct buffer typed;   /* not ended by a newline yet */
     struct buffer message; /* lines that were continued */
     bool in_line;          /* something was printed since the last newline */
+    bool prompted;         /* ... and it was the prompt */
+    bool prompt_due;       /* a line was taken: the prompt follows once the program has handled it */
     bool thinking;         /* a thought was announced, its answer has not begun */
     bool interactive;      /* a person types at a terminal, which shows it */
     bool echoed;           /* ... so the message sent last need not be printed */
@@ -42,6 +44,7 @@ static void print(struct ui *ui, const char *s, size_t n)
     if (c.n) {
         tty_write(c.s, c.n);
         ui->lines->in_line = c.s[c.n - 1] != '\n';
+        ui->lines->prompted = false;
     }
     cleaned_free(&c);
 }
@@ -63,10 +66,12 @@ void plain_say(struct ui *ui, const char *text)
 
 void plain_prompt(struct ui *ui)
 {
-    if (ui->lines->interactive && !ui->lines->ended && !ui_answering(ui)) {
-        end_line(ui);
-        print(ui, "> ", 2);
-    }
+    struct plain *p = ui->lines;
+    if (!p->interactive || p->ended || p->prompted || ui_answering(ui))
+        return;
+    end_line(ui);
+    print(ui, "> ", 2);
+    p->prompted = true;
 }
 
 void plain_open(struct ui *ui)
@@ -99,7 +104,7 @@ static void take_line(struct ui *ui, const char *typed, size_t typed_n)
     struct plain *p = ui->lines;
     struct buffer line = BUFFER_INIT;
     size_t n;
-    p->in_line = false;                 /* the terminal echoed its end */
+    p->in_line = p->prompted = false;   /* the terminal echoed its end */
     decode_text(typed, typed_n, &line); /* keys that edit elsewhere leave nothing behind */
     char *text = text_valid(line.s, line.len, &n);
     buffer_free(&line);
@@ -119,24 +124,9 @@ static void take_line(struct ui *ui, const char *typed, size_t typed_n)
     }
     if (p->message.s[strspn(p->message.s, " \t\n")])
         command_line(ui, p->message.s);
-    p->echoed = p->interactive && ui->next_event < ui->n_events && ui->events[ui->n_events - 1].type == UI_SEND;
+    p->echoed = p->interactive && !ui_answering(ui) && ui->next_event < ui->n_events &&
+                ui->events[ui->n_events - 1].type == UI_SEND;
     buffer_clear(&p->message);
-}
-
-/* Whether what was typed may be acted on now: a message waits for the answer being written, /stop does not. */
-static bool may_take(const struct ui *ui, const char *line, size_t n)
-{
-    if (!ui_answering(ui))
-        return true;
-    if (!ui->lines->interactive || ui->lines->message.len)
-        return false;
-    enum action action;
-    const char *argument, *message;
-    struct buffer typed = BUFFER_INIT;
-    decode_text(line, n, &typed);
-    bool is_command = typed.len && action_parse(typed.s, &action, &argument, &message) != TYPED_MESSAGE;
-    buffer_free(&typed);
-    return is_command;
 }
 
 /* Whether what the last line asked for has not been taken in: the next line may be meant for what comes of it. */
@@ -145,24 +135,26 @@ static bool is_behind(const struct ui *ui)
     return ui->next_event < ui->n_events || ui->conversations.wanted;
 }
 
-/* The length of the next line, if there is a whole one that can be acted on; -1: there is none. */
+/* The length of the next line, if there is a whole one that can be acted on; -1: there is none. What a person types
+ * while an answer is written is taken at once: messages wait in the caller's queue, and /stop must not wait. */
 static ptrdiff_t next_line(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    const char *end = p->typed.len && !is_behind(ui) ? memchr(p->typed.s, '\n', p->typed.len) : NULL;
-    return end && may_take(ui, p->typed.s, (size_t)(end - p->typed.s)) ? end - p->typed.s : -1;
+    bool waits = is_behind(ui) || (ui_answering(ui) && !p->interactive);
+    const char *end = p->typed.len && !waits ? memchr(p->typed.s, '\n', p->typed.len) : NULL;
+    return end ? end - p->typed.s : -1;
 }
 
 /* Whether the input has ended and all of it was acted on. */
 static bool is_over(const struct ui *ui)
 {
     const struct plain *p = ui->lines;
-    return p->ended && !p->quit && (p->interactive || (!p->typed.len && !p->message.len && !is_behind(ui)));
+    return p->ended && !p->quit && !p->typed.len && !p->message.len && !is_behind(ui);
 }
 
 bool plain_due(const struct ui *ui)
 {
-    return next_line(ui) >= 0 || is_over(ui);
+    return next_line(ui) >= 0 || is_over(ui) || (ui->lines->prompt_due && !is_behind(ui));
 }
 
 static void end_input(struct ui *ui)
@@ -182,7 +174,10 @@ void plain_read(struct ui *ui)
     struct plain *p = ui->lines;
     struct pollfd ready = {STDIN_FILENO, POLLIN, 0};
     char block[4096];
-    bool took = false;
+    if (p->prompt_due && !is_behind(ui)) {
+        p->prompt_due = false;
+        plain_prompt(ui);
+    }
     while (!p->ended && poll(&ready, 1, 0) > 0) {
         ssize_t n = read(STDIN_FILENO, block, sizeof block);
         if (n <= 0) {
@@ -191,12 +186,10 @@ void plain_read(struct ui *ui)
         }
         buffer_add(&p->typed, block, (size_t)n);
     }
-    for (ptrdiff_t n; (n = next_line(ui)) >= 0; took = true) {
+    for (ptrdiff_t n; (n = next_line(ui)) >= 0; p->prompt_due = true) {
         take_line(ui, p->typed.s, (size_t)n);
         buffer_remove(&p->typed, 0, (size_t)n + 1);
     }
-    if (took)
-        plain_prompt(ui);
     if (is_over(ui)) {
         p->quit = true;
         ui_emit(ui, UI_QUIT, 0, !p->interactive, "");

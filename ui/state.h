@@ -120,9 +120,8 @@ struct ui {
     struct ui_status status;
 
     struct draft draft;
-    /* Enter was pressed while an answer is written: the draft is sent when it ends, if it is still this text. */
-    enum { QUEUED_NOT, QUEUED, QUEUED_STOPPING /* and Esc has stopped the answer */ } queued;
-    struct buffer queued_text;
+    char **waiting; /* messages sent that wait for their turn, oldest first; raw */
+    size_t n_waiting, cap_waiting;
     struct history history;
     struct prompt prompt;
     struct paste paste;
@@ -142,7 +141,7 @@ struct ui {
     char *flash; /* NULL: none */
     int64_t flash_until;
     int64_t quit_asked; /* when Ctrl-C asked for a second one */
-    int64_t stop_asked; /* when Ctrl-C stopped this answer: until it ends the next one means what comes after */
+    int64_t stop_asked; /* when Esc or Ctrl-C stopped this answer: until it ends the next one means more */
     char *warning;      /* stands in the status line while it holds; NULL = none */
     bool mouse;
 
@@ -184,8 +183,6 @@ void command_do(struct ui *ui, enum action action, const char *argument);
 void command_enter(struct ui *ui);                  /* Enter on the draft */
 bool command_line(struct ui *ui, const char *text); /* the same; false if it was refused and should be kept */
 const char *command_message(const struct draft *d); /* what Enter would send; NULL: no message */
-bool command_queued(const struct ui *ui);           /* the draft waits for the answer's end */
-void command_send_queued(struct ui *ui);            /* if it has come, or takes back what was edited since */
 void command_complete(struct ui *ui, int direction);
 void command_listed(struct ui *ui);          /* the list of conversations has come */
 bool command_close_innermost(struct ui *ui); /* false: nothing was open */
@@ -252,6 +249,15 @@ void editor_abandon(struct ui *ui);
 void typing_look(struct ui *ui);         /* tells the caller of the draft, when it is time */
 int64_t typing_due(const struct ui *ui); /* when to look again though no key comes; 0 = never */
 void typing_free(struct ui *ui);
+
+/* ---- waiting.c: messages that wait for their turn ---- */
+#define WAITING_ROWS 3 /* most rows that list them */
+void waiting_add(struct ui *ui, const char *text);
+bool waiting_take_back(struct ui *ui); /* the newest, into the draft; false: there is none */
+void waiting_free(struct ui *ui);
+int waiting_rows(const struct ui *ui, int room); /* how many rows of the room list them */
+/* Appends what row `row` of `rows` shows. */
+void waiting_line(const struct ui *ui, int row, int rows, struct buffer *line);
 
 /* ---- plain.c ---- */
 void plain_open(struct ui *ui);

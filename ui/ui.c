@@ -83,7 +83,6 @@ struct ui *ui_open(char *err, size_t cap)
     draft_init(&ui->draft);
     draft_init(&ui->prompt.draft);
     buffer_init(&ui->conversations.filter);
-    buffer_init(&ui->queued_text);
     buffer_init(&ui->editor_text);
     buffer_init(&ui->pasted);
     buffer_init(&ui->draft_seen);
@@ -126,7 +125,7 @@ void ui_close(struct ui *ui)
     history_clear(&ui->history);
     buffer_free(&ui->pasted);
     free(ui->keys);
-    buffer_free(&ui->queued_text);
+    waiting_free(ui);
     typing_free(ui);
     copy_free(ui);
     for (size_t i = ui->next_event; i < ui->n_events; i++)
@@ -275,7 +274,6 @@ void ui_read(struct ui *ui)
     if (signals & TTY_SUSPEND)
         command_do(ui, ACTION_SUSPEND, "");
     take_keys(ui);
-    command_send_queued(ui);
     typing_look(ui);
 }
 
@@ -325,28 +323,11 @@ static void set_title(struct ui *ui, const char *title)
 
 void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
 {
-    if (id != ui->conversation)
-        ui->queued = QUEUED_NOT; /* it was meant for another one */
     ui->conversation = id;
     set_title(ui, title);
     transcript_clear(&ui->transcript);
     if (ui->plain)
         plain_show(ui);
-}
-
-void ui_put_back(struct ui *ui, const char *text)
-{
-    struct buffer whole = BUFFER_INIT;
-    if (ui->plain) {
-        ui_flash_format(ui, "Not sent: %s", text);
-        return;
-    }
-    buffer_puts(&whole, text);
-    if (ui->draft.text.len)
-        buffer_printf(&whole, "\n%s", draft_text(&ui->draft));
-    draft_set(&ui->draft, whole.s);
-    buffer_free(&whole);
-    ui->dirty = true;
 }
 
 void ui_set_title(struct ui *ui, const char *title)
@@ -370,6 +351,8 @@ void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size
 {
     transcript_remove(&ui->transcript, PENDING_ID);
     transcript_add(&ui->transcript, id, role, text, len, time_ms);
+    if (role == UI_MODEL_ANSWER)
+        ui->stop_asked = 0; /* that was another answer */
     if (role != UI_MODEL_ANSWER)
         place_pending(ui);
     if (ui->plain)
@@ -474,8 +457,6 @@ void ui_set_status(struct ui *ui, const struct ui_status *status)
         ui->frame_ms = clock_ms();
     if (ui->plain)
         plain_status(ui, &before);
-    else
-        command_send_queued(ui);
     ui->dirty = true;
 }
 

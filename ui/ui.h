@@ -37,7 +37,8 @@ void ui_draw(struct ui *ui);
 /* ---- what the person wants ---- */
 
 enum ui_event_type {
-    UI_SEND,        /* text: a message */
+    UI_SEND,        /* text: a message. While an answer is awaited it waits for its turn: see ui_set_waiting */
+    UI_TAKE_BACK,   /* text: the newest waiting message with this text: it is in the draft again, not to be sent */
     UI_DRAFT,       /* text: the message being typed, now and then ("" when there is none any more); value: 1 where
                       the typing rests, 0 where it goes on */
     UI_STOP,        /* the answer being written */
@@ -93,6 +94,8 @@ void ui_finish(struct ui *ui, int64_t id, const char *footnote);
 void ui_set_alternative(struct ui *ui, int64_t id, int number, int count);
 void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 
+/* The messages that wait for their turn in the conversation shown, oldest first: listed above the draft. */
+void ui_set_waiting(struct ui *ui, const char *const *messages, size_t n);
 /* A message that could not be sent goes back into the draft, in front of what is being typed. */
 void ui_put_back(struct ui *ui, const char *text);
 

@@ -107,37 +107,6 @@ class Conversations(ProgramCase):
 
     # ---- several at once ----
 
-    def test_a_message_that_waits_for_the_answer_stays_with_its_conversation(self):
-        t = self.start(*ENDLESS)
-        self.ask(t, "Hello")
-        t.wait("writing", 5)
-        self.ask(t, "The next one")
-        t.wait("then your message is sent", 5)
-        t.key("f2")
-        t.wait("Conversations", 5)
-        t.read(0.3)
-        t.key("enter")  # the conversation that is shown already
-        t.read(0.3)
-        self.assertIn("then your message is sent", t.text())
-        t.key("esc")
-        t.wait(lambda s: "Conversations" not in s, 5)
-        t.key("ctrl-n")
-        t.wait("New conversation", 5)
-        self.assertIn("> The next one", t.text())
-        t.key("f2")
-        t.wait("Conversations", 5)
-        t.read(0.3)
-        t.key("enter")
-        t.wait("writing", 5)
-        self.assertNotIn("then your message", t.text())
-        t.key("esc")
-        t.wait(lambda s: "Conversations" not in s, 5)
-        t.key("esc")
-        self.wait_answers(1)
-        t.read(0.3)
-        self.assertEqual(self.rows(f"SELECT text FROM message WHERE role = {USER}"), [("Hello",)])
-        self.assertIn("> The next one", t.text())
-
     def test_an_answer_goes_on_while_another_conversation_is_open(self):
         t = self.start(*ENDLESS)
         self.ask(t, "Hello")

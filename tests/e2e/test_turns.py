@@ -10,6 +10,7 @@ from program import CHINWAG, ROOT, ProgramCase
 
 NANO = str(ROOT / "tests/golden/qwen2-nano-Q4_0.gguf")
 SHORT = ("-m", NANO, "-t", "1", "--seed", "1", "-n", "8")
+ENDLESS = ("-m", NANO, "-t", "1", "--seed", "1", "--temp", "0", "--repeat-penalty", "1", "-c", "65536")
 USER, ANSWER = 1, 2
 COMPLETE, STREAMING, INTERRUPTED = 0, 1, 2
 QUESTIONS = f"SELECT conversation_id, text FROM message WHERE role = {USER} ORDER BY id"
@@ -28,6 +29,12 @@ class Turns(ProgramCase):
         t = self.open(*SHORT, *options)
         t.wait("F1 help")
         return t
+
+    def send(self, t, message):
+        """Types a message and then Enter: in one go they would be a paste."""
+        t.send(message)
+        t.wait("> " + message, 5)
+        t.send("\r")
 
     def lock(self):
         """Another program holds the file: nothing can be read until the connection returned is closed."""
@@ -103,6 +110,78 @@ class Turns(ProgramCase):
         self.assertIn("1. a question about otters", self.plain(["/conversations"]))
         self.assertIn("a question about otters", self.plain(["/search otters"]).split("Found:")[1])
         self.assertIn("you", self.plain(["/open otters"]))
+
+    # ---- messages sent while an answer is written ----
+
+    def test_messages_sent_while_an_answer_is_written_are_sent_one_by_one(self):
+        t = self.open(*ENDLESS)
+        t.wait("F1 help")
+        self.send(t, "one")
+        t.wait("writing", 5)
+        self.send(t, "two")
+        self.send(t, "three")
+        t.wait("then your 2 messages are sent", 5)
+        self.assertEqual([text for _, text in self.rows(QUESTIONS)], ["one"])
+        t.key("esc")
+        self.wait_rows(QUESTIONS, lambda rows: len(rows) == 2)
+        t.wait("then your message is sent", 5)
+        t.key("esc")
+        self.wait_rows(QUESTIONS, lambda rows: len(rows) == 3)
+        t.wait(lambda text: "waiting" not in text, 5)
+        self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER}", [(3,)])
+        t.key("esc")
+        path = self.rows("WITH RECURSIVE p(id, parent_id, text, role, n) AS (SELECT m.id, m.parent_id, m.text, m.role, 0 FROM message m "
+                         "JOIN conversation c ON c.leaf_id = m.id UNION ALL SELECT m.id, m.parent_id, m.text, m.role, n + 1 FROM p "
+                         f"JOIN message m ON m.id = p.parent_id) SELECT text FROM p WHERE role = {USER} ORDER BY n DESC")
+        self.assertEqual(path, [("one",), ("two",), ("three",)])
+        self.leave(t)
+
+    def test_a_waiting_message_stays_with_its_conversation_and_its_answer_is_announced(self):
+        t = self.open(*ENDLESS, "-n", "12000")
+        t.wait("F1 help")
+        self.send(t, "one")
+        t.wait("writing", 5)
+        self.send(t, "two")
+        t.wait("waiting", 5)
+        t.key("ctrl-n")
+        t.wait(lambda text: "waiting" not in text, 5)
+        self.assertIn("New conversation", t.text())
+        self.assertIn("> type here", t.text(), "the draft has nothing of it")
+        self.wait_rows(QUESTIONS, lambda rows: [text for _, text in rows] == ["one", "two"])
+        t.wait("one” has been answered", 30)
+        self.wait_rows(UNANSWERED, [])
+        self.assertEqual(len({c for c, _ in self.rows(QUESTIONS)}), 1)
+        self.leave(t)
+
+    def test_what_waits_when_the_program_ends_is_kept(self):
+        t = self.open(*ENDLESS)
+        t.wait("F1 help")
+        self.send(t, "one")
+        t.wait("writing", 5)
+        self.send(t, "two")
+        self.send(t, "three")
+        t.wait("2 messages", 5)
+        self.leave(t)
+        self.assertEqual([text for _, text in self.rows(QUESTIONS)], ["one", "two", "three"])
+        t = self.start("--resume")
+        t.wait("  two\n", 5)
+        t.wait("  three\n", 5)
+        self.leave(t)
+
+    def test_plain_lines_typed_while_an_answer_is_written_wait_and_commands_do_not(self):
+        t = self.open(*ENDLESS, CHINWAG_PLAIN="1")
+        t.wait("is ready", 10)
+        t.send("one\n")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda rows: rows and rows[0][0] > 20)
+        t.send("two\n")
+        t.wait("/unsend takes it back", 5)
+        t.send("three\n/unsend\n/stop\n")
+        t.wait("Not sent: three", 5)
+        self.wait_rows(QUESTIONS, lambda rows: [text for _, text in rows] == ["one", "two"])
+        t.send("/stop\n")
+        self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER} AND state = {INTERRUPTED}", [(2,)])
+        t.send("\x04")
+        self.assertEqual(t.end(), 0)
 
 
 if __name__ == "__main__":

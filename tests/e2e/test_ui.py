@@ -138,65 +138,94 @@ class Writing(UiTest):
         t.send("\x1b")
         t.wait_event("STOP")
 
-    def queued(self, delay):
-        """An answer is being written, and Enter was pressed on another message."""
+    def queued(self, delay, *messages):
+        """An answer is being written, and messages were sent meanwhile."""
         t = self.start(UI_DEMO_DELAY=delay)
         t.send("question\r")
         t.wait("Here is")
-        t.send("silence\r")
-        t.wait("writing · then your message is sent")
-        self.assertEqual(t.lines()[22], "> silence")
-        self.assertNotIn("SEND 0 0.00 silence", t.events())
+        messages = messages or ("silence",)
+        for message in messages:
+            t.send(message)
+            t.wait("> " + message.partition("\n")[0])
+            t.send("\r")
+            t.wait_event(f"SEND 0 0.00 {message}|")
+        then = "your message is" if len(messages) == 1 else f"your {len(messages)} messages are"
+        t.wait(f"writing · then {then} sent")
+        self.assertEqual(t.lines()[22], ">")
         return t
 
+    def sent(self, t):
+        """The messages and what happened to them, in order."""
+        return re.findall("^(?:SEND|STOP|TAKE_BACK)", t.events(), re.M)
+
     def test_enter_while_an_answer_is_written_sends_when_it_ends(self):
-        t = self.queued("40")
-        t.wait_event("SEND 0 0.00 silence|", 30)
-        t.settle()
-        self.assertEqual(t.lines()[22], ">")
+        t = self.queued("20")
+        self.assertEqual(t.lines()[20], " waiting (Up edits it): silence")
+        self.assertNotIn("  silence\n", t.text())
+        t.wait("  silence\n", 30)
+        self.assertNotIn("waiting", t.text())
         self.assertIn("树下下棋", t.text(), "the answer came to its end")
         self.assertNotIn("then your message", t.text())
-        t.keys("\x1b[A")
-        self.assertEqual(t.lines()[22], "> silence", "it is among the earlier prompts")
+        t.send("\x1b[A")
+        t.wait("> silence")  # it is among the earlier prompts
+
+    def test_several_messages_wait_and_are_listed(self):
+        t = self.queued("100", "one", "two\nlines", "three", "four", "five")
+        self.assertEqual(t.lines()[18:21], [" waiting: one", " waiting: two lines", " … and 3 more (Up edits the last)"])
+        t.send("x")
+        t.wait(" … and 3 more\n")
+        t.send("\x7f")
+        t.wait("(Up edits the last)")
+        t.send("\x1b[A")
+        t.wait_event("TAKE_BACK 0 0.00 five|")
+        t.wait("> five")
+        self.assertEqual(t.lines()[20], " … and 2 more")
+        t.send("!")
+        t.wait("> five!")
+        t.send("\x1b[A")  # with a draft Up looks at earlier prompts
+        t.wait("> five\n")
+        t.send("\x1b[B")
+        t.wait("> five!")
+        t.send("\x1b[B")
+        t.send("\r")
+        t.wait("and 3 more")
+        t.send("/unsend")
+        t.wait("> /unsend")
+        t.send("\r")
+        t.wait("> five!")
+        t.send("\x1b")
+        t.wait("  one\n")
+        self.assertNotIn("  two\n", t.text())
 
     def test_esc_stops_the_answer_and_the_message_goes_off(self):
         t = self.queued("100")
         t.send("\x1b")
-        t.wait_event("SEND 0 0.00 silence|")
-        self.assertEqual([e for e in re.findall("^[A-Z]+", t.events(), re.M) if e != "DRAFT"], ["SEND", "STOP", "SEND"])
+        t.wait("  silence\n")
+        self.assertEqual(self.sent(t), ["SEND", "SEND", "STOP"])
 
-    def test_esc_twice_at_once_keeps_the_message(self):
-        t = self.queued("100")
+    def test_esc_twice_at_once_takes_all_messages_back(self):
+        t = self.queued("100", "silence", "more")
         t.send("\x1b\x1b")
         t.wait("stopped")
         t.settle()
-        self.assertEqual(t.lines()[22], "> silence")
-        self.assertEqual(re.findall("^(?:SEND|STOP)", t.events(), re.M), ["SEND", "STOP"])
+        self.assertEqual(t.lines()[21:23], ["> silence", "  more"])
+        self.assertEqual(self.sent(t), ["SEND", "SEND", "SEND", "STOP", "TAKE_BACK", "TAKE_BACK"])
 
-    def test_editing_takes_it_back(self):
-        t = self.queued("100")
-        t.send("!")
-        t.wait(lambda s: "> silence!" in s and "then your message" not in s)
-        t.send("\x7f")
-        t.wait("> silence\n")
-        self.assertNotIn("then your message", t.text())
-        t.send("\x1b")
-        t.wait("stopped")
-        t.settle()
-        self.assertEqual(t.lines()[22], "> silence")
-        self.assertEqual(t.events().count("SEND"), 1)
+    def test_enter_and_up_in_one_go_edit_the_message(self):
+        t = self.queued("100", "silence")
+        t.send("typo\r\x1b[A!")
+        t.wait("> typo!")
+        self.assertEqual(self.sent(t), ["SEND", "SEND", "SEND", "TAKE_BACK"])
+        self.assertEqual(t.text().count("waiting"), 1)
 
-    def test_ctrl_c_and_another_conversation_take_it_back(self):
-        t = self.queued("100")
+    def test_ctrl_c_stops_the_answer_and_takes_the_messages_back(self):
+        t = self.queued("100", "silence", "more")
+        t.keys("and this")
         t.send("\x03")
         t.wait("stopped")
         t.settle()
-        self.assertEqual(t.lines()[22], "> silence")
-        self.assertEqual(t.events().count("SEND"), 1)
-        t = self.queued("100")
-        t.send("\x0e")
-        t.wait(lambda s: "new conversation" in s and "then your message" not in s)
-        self.assertEqual(t.lines()[22], "> silence")
+        self.assertEqual(t.lines()[20:23], ["> silence", "  more", "  and this"])
+        self.assertEqual(self.sent(t), ["SEND", "SEND", "SEND", "TAKE_BACK", "TAKE_BACK", "STOP"])
 
     def test_alt_enter_and_ctrl_j_begin_a_new_line(self):
         t = self.start()

@@ -41,7 +41,9 @@ static struct ui_status status = {.model = "SmolLM2-135M-Instruct Q4_1",
 static int64_t next_id = 100, answering; /* id of the answer being written, 0 = none */
 static const char *script = answer;
 static size_t written;
-static bool quit;
+static bool quit, stopped;
+static char *waiting[16]; /* messages sent while an answer is written */
+static size_t n_waiting;
 
 static int64_t now_ms(clockid_t clock)
 {
@@ -88,11 +90,21 @@ static void begin_answer(void)
     set_activity(UI_READING);
 }
 
+static void take_message(const char *text);
+
 static void end_answer(const char *footnote)
 {
-    ui_finish(ui, answering, footnote);
+    if (answering)
+        ui_finish(ui, answering, footnote);
     answering = 0;
     set_activity(UI_IDLE);
+    if (!n_waiting)
+        return;
+    char *text = waiting[0];
+    memmove(waiting, waiting + 1, --n_waiting * sizeof *waiting);
+    ui_set_waiting(ui, (const char *const *)waiting, n_waiting);
+    take_message(text);
+    free(text);
 }
 
 /* A few code points more. */
@@ -113,6 +125,11 @@ static void write_piece(void)
 
 static void take_message(const char *text)
 {
+    if (status.awaited && n_waiting < sizeof waiting / sizeof *waiting) {
+        waiting[n_waiting++] = strdup(text);
+        ui_set_waiting(ui, (const char *const *)waiting, n_waiting);
+        return;
+    }
     ui_add(ui, next_id++, UI_PERSON, text, strlen(text), now_ms(CLOCK_REALTIME));
     if (strcmp(text, "crash") == 0)
         abort();
@@ -136,9 +153,10 @@ static void open_conversation(int64_t id)
 
 static void take(const struct ui_event *e)
 {
-    static const char *const names[] = {"SEND",     "DRAFT",  "STOP",   "REGENERATE", "ALTERNATIVE", "NEW",
-                                        "LIST",     "OPEN",   "RENAME", "DELETE",     "SET",         "RESET",
-                                        "SET_TEXT", "SEARCH", "MODEL",  "MODELS",     "SUMMARY",     "QUIT"};
+    static const char *const names[] = {"SEND",        "TAKE_BACK", "DRAFT",   "STOP",     "REGENERATE",
+                                        "ALTERNATIVE", "NEW",       "LIST",    "OPEN",     "RENAME",
+                                        "DELETE",      "SET",       "RESET",   "SET_TEXT", "SEARCH",
+                                        "MODEL",       "MODELS",    "SUMMARY", "QUIT"};
     const char *second = e->type == UI_SET_TEXT ? e->text + strlen(e->text) + 1 : "";
     if (event_log) {
         fprintf(event_log, "%s %lld %.2f %s|%s\n", names[e->type], (long long)e->id, e->value, e->text, second);
@@ -147,11 +165,10 @@ static void take(const struct ui_event *e)
     const struct ui_conversation found = {2, "怎么做红烧肉", now_ms(CLOCK_REALTIME), recipe, 0, "you"};
     switch (e->type) {
     case UI_SEND: take_message(e->text); break;
-    case UI_STOP:
-        if (answering)
-            end_answer("stopped");
-        else
-            set_activity(UI_IDLE);
+    case UI_STOP: stopped = true; break; /* it ends once all events are taken, as a worker would */
+    case UI_TAKE_BACK:
+        free(waiting[--n_waiting]);
+        ui_set_waiting(ui, (const char *const *)waiting, n_waiting);
         break;
     case UI_LIST: set_conversations(); break;
     case UI_SET:
@@ -196,6 +213,9 @@ int main(void)
         ui_read(ui);
         while (ui_next_event(ui, &event))
             take(&event);
+        if (stopped)
+            end_answer("stopped");
+        stopped = false;
         int64_t now = now_ms(CLOCK_MONOTONIC);
         if (answering && now >= next_piece) {
             write_piece();
