@@ -2,11 +2,33 @@
 #include "thread.h"
 
 #include "clock.h"
+#include "mem.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
+
+#define FAULT_STACK (64 * 1024) /* for handlers that only restore the terminal */
+
+struct start {
+    void *(*run)(void *arg);
+    void *arg;
+};
+
+static void *run_with_fault_stack(void *arg)
+{
+    struct start start = *(struct start *)arg;
+    stack_t stack = {.ss_sp = mem_alloc(FAULT_STACK), .ss_size = FAULT_STACK}, before;
+    free(arg);
+    bool set = sigaltstack(&stack, &before) == 0;
+    void *result = start.run(start.arg);
+    if (set)
+        sigaltstack(&before, NULL);
+    free(stack.ss_sp);
+    return result;
+}
 
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
@@ -16,8 +38,12 @@ int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int error = pthread_create(thread, NULL, run, arg);
+    struct start *start = mem_new(1, sizeof *start);
+    *start = (struct start){run, arg};
+    int error = pthread_create(thread, NULL, run_with_fault_stack, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        free(start);
     return error;
 }
 

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 /* pthread_create with every signal blocked in the new thread except faults (SIGSEGV, SIGBUS, ...), whose handler must
- * still be able to restore the terminal. Returns 0 or an error number. */
+ * still be able to restore the terminal. The thread gets an alternate signal stack, so that a handler with SA_ONSTACK
+ * also runs after a stack overflow. Returns 0 or an error number. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 /* A condition variable for cond_wait_until; destroy it with pthread_cond_destroy. */
