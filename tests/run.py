@@ -11,6 +11,7 @@ import argparse
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,15 @@ LIMIT_S = 1500  # for one test file
 class Tally:
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
+
+
+def reset_signals():
+    """A shell without job control starts background jobs with SIGINT and SIGQUIT ignored, and programs that are started
+    with ignored signals ignore them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def run(command, env):
@@ -94,6 +104,7 @@ def main():
     ap.add_argument("--unittest", help=argparse.SUPPRESS)
     ap.add_argument("names", nargs="*")
     a = ap.parse_args()
+    reset_signals()
     if a.unittest:
         return unittest_file(a.unittest)
     env = dict(os.environ, LC_ALL="C.UTF-8", PYTHONPATH=str(ROOT / "tests"), PYTHONUNBUFFERED="1")

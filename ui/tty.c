@@ -152,13 +152,17 @@ void tty_signals(bool plain)
 {
     static char *alternate; /* a stack that overflowed cannot run a handler */
     stack_t stack = {0};
+    sigset_t relied_on;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     open_wake_pipe();
     sigemptyset(&action.sa_mask);
+    sigemptyset(&relied_on);
     for (size_t i = 0; i < WATCHED; i++) {
         caught[i] = watched[i].plain || !plain;
-        if (caught[i])
-            sigaction(watched[i].number, &action, &before_watched[i]);
+        if (!caught[i])
+            continue;
+        sigaction(watched[i].number, &action, &before_watched[i]);
+        sigaddset(&relied_on, watched[i].number);
     }
     stack.ss_size = 64 * 1024;
     if (!alternate)
@@ -170,6 +174,9 @@ void tty_signals(bool plain)
     for (size_t i = 0; i < FATAL; i++)
         if (sigaction(fatal[i], &action, &before_fatal[i]) == 0 && before_fatal[i].sa_handler == SIG_IGN)
             sigaction(fatal[i], &before_fatal[i], NULL);
+    for (size_t i = 0; i < FATAL; i++)
+        sigaddset(&relied_on, fatal[i]);
+    pthread_sigmask(SIG_UNBLOCK, &relied_on, NULL); /* a program that blocks signals passes that on */
     installed = true;
 }
 

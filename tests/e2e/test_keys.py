@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Keys as terminals, networks and other programs really send them: apart, too early, without marks, mixed with replies."""
 import os
+import signal
+import sys
 import time
 import unittest
 
@@ -118,6 +120,28 @@ class TooEarly(KeysTest):
         t.wait(lambda _: b"in the editor" in t.raw)
         t.send("\r")
         t.wait_event("SEND 0 0.00 silence|")
+
+
+class Surroundings(KeysTest):
+    def test_signals_that_were_blocked_or_ignored_before_the_start(self):
+        wrapper = ("import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()); "
+                   "[signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM)]; "
+                   "os.execv(sys.argv[1], sys.argv[1:])")
+        path = os.path.join(test_ui.scratch, "editor")
+        with open(path, "w") as f:
+            f.write('#!/bin/sh\nprintf "from the editor" >"$1"\n')
+        os.chmod(path, 0o755)
+        t = test_ui.Ui(before=f'exec "{sys.executable}" -c \'{wrapper}\' "$0"', EDITOR=path, VISUAL="")
+        self.addCleanup(t.close)
+        t.wait("F1 help", 10)
+        t.keys("\x05")
+        t.wait("> from the editor", 5)
+        os.kill(t.pid, signal.SIGINT)
+        t.wait("draft cleared", 5)
+        t.resize(60, 20)
+        t.wait(lambda _: t.lines()[18].startswith(">"), 5)
+        os.kill(t.pid, signal.SIGTERM)
+        self.assertEqual(t.end(), 0)
 
 
 class PastesWithoutMarks(KeysTest):
