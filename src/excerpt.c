@@ -12,12 +12,12 @@ static const char mark[] = "</think>", ellipsis[] = "\u2026";
 #define ELLIPSIS (sizeof ellipsis - 1)
 #define TORN_MIN 2 /* bytes of a mark; a single one may be anything */
 
-struct span {
+struct part {
     const char *s;
     size_t n;
 };
 
-static struct span without_blanks(struct span text)
+static struct part without_blanks(struct part text)
 {
     for (; text.n && *text.s == ' '; text.n--)
         text.s++;
@@ -26,7 +26,7 @@ static struct span without_blanks(struct span text)
     return text;
 }
 
-static bool take_first_ellipsis(struct span *text)
+static bool take_first_ellipsis(struct part *text)
 {
     if (text->n < ELLIPSIS || memcmp(text->s, ellipsis, ELLIPSIS) != 0)
         return false;
@@ -41,7 +41,7 @@ static bool take_first_ellipsis(struct span *text)
     return true;
 }
 
-static bool take_last_ellipsis(struct span *text)
+static bool take_last_ellipsis(struct part *text)
 {
     if (text->n < ELLIPSIS || memcmp(text->s + text->n - ELLIPSIS, ellipsis, ELLIPSIS) != 0)
         return false;
@@ -56,7 +56,7 @@ static bool take_last_ellipsis(struct span *text)
 
 char *excerpt_of_answer(const char *excerpt)
 {
-    struct span text = {.s = excerpt, .n = strlen(excerpt)};
+    struct part text = {.s = excerpt, .n = strlen(excerpt)};
     bool cut_before = take_first_ellipsis(&text), cut_after = take_last_ellipsis(&text);
     struct engine_thought t = {.state = ENGINE_THOUGHT_UNDECIDED};
     const char *found = cut_before ? memmem(text.s, text.n, mark, MARK) : NULL;
@@ -66,8 +66,8 @@ char *excerpt_of_answer(const char *excerpt)
         t.end = (size_t)(found - text.s);
         t.answer = t.end + MARK;
     }
-    struct span before = without_blanks((struct span){text.s + t.start, t.end - t.start});
-    struct span after = without_blanks((struct span){text.s + t.answer, text.n - t.answer});
+    struct part before = without_blanks((struct part){text.s + t.start, t.end - t.start});
+    struct part after = without_blanks((struct part){text.s + t.answer, text.n - t.answer});
     struct buffer out = BUFFER_INIT;
     buffer_puts(&out, cut_before ? ellipsis : "");
     buffer_add(&out, before.s, before.n);

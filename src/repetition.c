@@ -105,14 +105,14 @@ static struct tail tail_of(const char *text, size_t len)
 /* The largest number a question names, 0 where it names none. */
 static int largest_number(const char *question)
 {
-    struct words words = words_of(span_of(question));
+    struct words words = words_of(slice_of(question));
     struct word word;
     int largest = 0;
     while (next_word(&words, &word)) {
         size_t len;
         int value = word_value(&word);
         if (word.kind == WORD_HAN)
-            value = chinese_number(span_of(word.s), &len);
+            value = chinese_number(slice_of(word.s), &len);
         largest = value > largest ? value : largest;
     }
     return largest;
@@ -120,7 +120,7 @@ static int largest_number(const char *question)
 
 static bool names_word(const char *question, uint64_t hash)
 {
-    struct words words = words_of(span_of(question));
+    struct words words = words_of(slice_of(question));
     struct word word;
     while (next_word(&words, &word))
         if (word.hash == hash)
@@ -138,7 +138,7 @@ static bool is_asked_for(const char *question, const struct unit *unit)
     uint8_t *text = u32_to_u8(unit->s, unit->n, NULL, &n);
     if (!text)
         return false;
-    struct words words = words_of((struct span){(const char *)text, n});
+    struct words words = words_of((struct slice){(const char *)text, n});
     struct word word;
     size_t total = 0, named = 0;
     while (next_word(&words, &word)) {
@@ -309,11 +309,11 @@ static size_t count_distinct(uint64_t *hashes, size_t n)
 static bool last_words(const char *text, size_t len, uint64_t *hashes, bool *is_number)
 {
     size_t from = len > TAIL ? len - TAIL : 0, n = 0;
-    struct span rest = {text + from, len - from};
+    struct slice rest = {text + from, len - from};
     while (rest.len) {
         const char *newline = memchr(rest.s, '\n', rest.len);
-        struct span line = {rest.s, newline ? (size_t)(newline - rest.s) + 1 : rest.len};
-        rest = (struct span){rest.s + line.len, rest.len - line.len};
+        struct slice line = {rest.s, newline ? (size_t)(newline - rest.s) + 1 : rest.len};
+        rest = (struct slice){rest.s + line.len, rest.len - line.len};
         if (memchr(line.s, '|', line.len))
             continue;
         struct words words = words_of(line);

@@ -5,16 +5,11 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "summary_text.h"
+#include "word_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char request_english[] = "Summarize our conversation so far in a few short sentences. Keep every name, "
-                                      "number, date and decision exactly as it "
-                                      "was said, and add nothing that was not said.";
-static const char request_chinese[] =
-    "请用几句简短的话总结我们到目前为止的对话。人名、数字、日期和决定都要原样保留，不要添加没有说过的内容。";
 
 /* Words that begin with a capital letter in a summary whatever its source says. */
 static const char *const ordinary[] = {"i",       "user", "assistant", "ai",  "chatbot", "conversation",
@@ -29,76 +24,50 @@ static const char *const units[] = {"年", "月", "日",   "号",   "点",   "�
 
 /* ---- the words of the source ---- */
 
-struct word_set {
-    uint64_t *hashes;
-    size_t n, cap;
-};
-
-static void set_add(struct word_set *set, uint64_t hash)
-{
-    if (set->n == set->cap) {
-        set->cap = set->cap ? set->cap * 2 : 256;
-        set->hashes = mem_resize(set->hashes, set->cap, sizeof *set->hashes);
-    }
-    set->hashes[set->n++] = hash;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static bool set_has(const struct word_set *set, uint64_t hash)
-{
-    return set->n && bsearch(&hash, set->hashes, set->n, sizeof hash, by_value);
-}
-
 /* "twenty five" and "twenty-five" are 25 besides 20 and 5; "three hundred" is 300. */
 static void add_number_word(struct word_set *set, int value, int *before)
 {
-    set_add(set, number_hash(value));
+    word_set_add(set, number_hash(value));
     int together = -1;
     if (*before >= 20 && *before < 100 && *before % 10 == 0 && value > 0 && value < 10)
         together = *before + value;
     else if (*before > 0 && *before < 1000 && (value == 100 || value == 1000))
         together = *before * value;
     if (together > 0)
-        set_add(set, number_hash(together));
+        word_set_add(set, number_hash(together));
     *before = together > 0 ? together : value;
 }
 
-static void set_add_text(struct word_set *set, struct span text)
+/* The words of a text, and the numbers its number words and months stand for. */
+static void add_source(struct word_set *set, struct slice text)
 {
     struct words words = words_of(text);
     struct word word;
     int before = -1; /* value of the number word just before */
     while (next_word(&words, &word)) {
-        set_add(set, word.hash);
+        word_set_add(set, word.hash);
         int value = word.kind == WORD_LETTERS ? word_value(&word) : -1;
         if (value >= 0)
             add_number_word(set, value, &before);
         else
             before = -1;
         if (word_month(&word))
-            set_add(set, number_hash(word_month(&word)));
+            word_set_add(set, number_hash(word_month(&word)));
         size_t len;
         if (word.kind != WORD_HAN)
             continue;
-        value = chinese_number((struct span){word.s, (size_t)(text.s + text.len - word.s)}, &len);
+        value = chinese_number((struct slice){word.s, (size_t)(text.s + text.len - word.s)}, &len);
         if (value >= 0)
-            set_add(set, number_hash(value));
+            word_set_add(set, number_hash(value));
     }
 }
 
 static struct word_set source_words(const char *earlier, const struct summary_turn *turns, size_t n)
 {
     struct word_set set = {0};
-    set_add_text(&set, span_of(earlier));
+    add_source(&set, slice_of(earlier));
     for (size_t i = 0; i < n; i++)
-        set_add_text(&set, (struct span){turns[i].text, turns[i].len});
-    if (set.n)
-        qsort(set.hashes, set.n, sizeof *set.hashes, by_value);
+        add_source(&set, (struct slice){turns[i].text, turns[i].len});
     return set;
 }
 
@@ -117,26 +86,26 @@ static bool has_singular(const struct word_set *source, const struct word *word)
 {
     if (word->len < 3 || word->s[word->len - 1] != 's')
         return false;
-    struct words words = words_of((struct span){word->s, word->len - 1});
+    struct words words = words_of((struct slice){word->s, word->len - 1});
     struct word singular;
-    return next_word(&words, &singular) && set_has(source, singular.hash);
+    return next_word(&words, &singular) && word_set_has(source, singular.hash);
 }
 
 /* The bytes of a Chinese quantity at the front of text if the source lacks it, else 0. */
-static size_t invented_quantity(struct span text, const struct word_set *source)
+static size_t invented_quantity(struct slice text, const struct word_set *source)
 {
     size_t len;
     int value = chinese_number(text, &len);
     for (size_t i = 0; value > 1 && i < N_OF(units); i++) {
         size_t n = strlen(units[i]);
         if (text.len >= len + n && !memcmp(text.s + len, units[i], n))
-            return set_has(source, number_hash(value)) ? 0 : len + n;
+            return word_set_has(source, number_hash(value)) ? 0 : len + n;
     }
     return 0;
 }
 
 /* The list number in front of a line is none of the text's numbers. */
-static bool numbers_a_list(struct span text, const struct word *word)
+static bool numbers_a_list(struct slice text, const struct word *word)
 {
     const char *after = word->s + word->len;
     return word->len <= 2 && after < text.s + text.len && (*after == '.' || *after == ')') &&
@@ -144,33 +113,33 @@ static bool numbers_a_list(struct span text, const struct word *word)
 }
 
 /* What a word of the summary says that its source does not: "number", "name", or NULL. */
-static const char *invention(struct span text, const struct word *word, const struct word_set *source)
+static const char *invention(struct slice text, const struct word *word, const struct word_set *source)
 {
-    bool known = set_has(source, word->hash);
+    bool known = word_set_has(source, word->hash);
     if (word->kind == WORD_NUMBER)
         return known || numbers_a_list(text, word) ? NULL : "number";
     if (known || word->kind == WORD_HAN)
         return NULL;
     if (word->capitalised && word_month(word))
-        return set_has(source, number_hash(word_month(word))) ? NULL : "date";
+        return word_set_has(source, number_hash(word_month(word))) ? NULL : "date";
     if (word_value(word) > 10) /* small ones are used as pronouns and adjectives */
-        return set_has(source, number_hash(word_value(word))) ? NULL : "number";
+        return word_set_has(source, number_hash(word_value(word))) ? NULL : "number";
     bool name = word->capitalised && !word->first && word->len > 1 && !is_ordinary(word);
     return name && !has_singular(source, word) ? "name" : NULL;
 }
 
 /* False and a reason where something is made up, or nothing is said of the source at all. */
-static bool check_source(struct span text, const struct word_set *source, char *reason, size_t cap)
+static bool check_source(struct slice text, const struct word_set *source, char *reason, size_t cap)
 {
     struct words words = words_of(text);
     struct word word;
     size_t n = 0, shared = 0;
     const char *numeral_end = text.s; /* the characters of a numeral are looked at once, from its start */
     while (next_word(&words, &word)) {
-        struct span at = {word.s, word.len};
+        struct slice at = {word.s, word.len};
         const char *what = invention(text, &word, source);
         if (word.kind == WORD_HAN && word.s >= numeral_end) {
-            struct span rest = {word.s, (size_t)(text.s + text.len - word.s)};
+            struct slice rest = {word.s, (size_t)(text.s + text.len - word.s)};
             size_t len, invented = invented_quantity(rest, source);
             chinese_number(rest, &len);
             numeral_end = word.s + len;
@@ -185,7 +154,7 @@ static bool check_source(struct span text, const struct word_set *source, char *
         }
         bool weighs = word.kind == WORD_HAN || word.len > 3;
         n += weighs;
-        shared += weighs && set_has(source, word.hash);
+        shared += weighs && word_set_has(source, word.hash);
     }
     if (n < 6 || shared * 4 >= n) /* too few words are no evidence */
         return true;
@@ -208,64 +177,74 @@ static bool ends_in_a_loop(const uint64_t *words, size_t end)
     return false;
 }
 
-static struct word_set three_word_sequences(const struct word_set *words)
-{
-    struct word_set grams = {0};
-    for (size_t i = 0; i + 2 < words->n; i++)
-        set_add(&grams, (words->hashes[i] * 31 + words->hashes[i + 1]) * 31 + words->hashes[i + 2]);
-    return grams;
-}
+/* The words of a text as hashes, in order. */
+struct word_list {
+    uint64_t *hashes;
+    size_t n, cap;
+};
 
-static struct word_set words_in_order(struct span text)
+static struct word_list words_in_order(struct slice text)
 {
-    struct word_set list = {0};
+    struct word_list list = {0};
     struct words words = words_of(text);
     struct word word;
-    while (next_word(&words, &word))
-        set_add(&list, word.hash);
+    while (next_word(&words, &word)) {
+        if (list.n == list.cap) {
+            list.cap = list.cap ? list.cap * 2 : 256;
+            list.hashes = mem_resize(list.hashes, list.cap, sizeof *list.hashes);
+        }
+        list.hashes[list.n++] = word.hash;
+    }
     return list;
+}
+
+/* Three-word sequences: 0 for fewer words. */
+static size_t n_grams(const struct word_list *words)
+{
+    return words->n < 3 ? 0 : words->n - 2;
+}
+
+static uint64_t gram(const struct word_list *words, size_t i)
+{
+    return (words->hashes[i] * 31 + words->hashes[i + 1]) * 31 + words->hashes[i + 2];
 }
 
 /* Whether more than three in ten of the three-word sequences have been there before. Prose of this length stays under
  * one. */
-static bool is_repetitive(const struct word_set *words)
+static bool is_repetitive(const struct word_list *words)
 {
-    struct word_set grams = three_word_sequences(words);
-    size_t distinct = grams.n > 0;
-    if (grams.n)
-        qsort(grams.hashes, grams.n, sizeof *grams.hashes, by_value);
-    for (size_t i = 1; i < grams.n; i++)
-        distinct += grams.hashes[i] != grams.hashes[i - 1];
-    bool repetitive = grams.n >= 10 && distinct * 10 < grams.n * 7;
-    free(grams.hashes);
-    return repetitive;
+    struct word_set grams = {0};
+    size_t n = n_grams(words), distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        distinct += word_set_add(&grams, gram(words, i));
+    word_set_free(&grams);
+    return n >= 10 && distinct * 10 < n * 7;
 }
 
 /* Whether four in five of its three-word sequences stand in one answer: a model that goes on talking instead of
  * summing up. */
-static bool copies_an_answer(const struct word_set *words, const struct summary_turn *turns, size_t n)
+static bool copies_an_answer(const struct word_list *words, const struct summary_turn *turns, size_t n)
 {
-    struct word_set grams = three_word_sequences(words);
+    size_t grams = n_grams(words);
     bool copies = false;
-    for (size_t i = 0; i < n && !copies && grams.n >= 8; i++) {
+    for (size_t i = 0; i < n && !copies && grams >= 8; i++) {
         if (!turns[i].answer)
             continue;
-        struct word_set turn = words_in_order((struct span){turns[i].text, turns[i].len});
-        struct word_set there = three_word_sequences(&turn);
+        struct word_list turn = words_in_order((struct slice){turns[i].text, turns[i].len});
+        struct word_set there = {0};
+        for (size_t g = 0; g < n_grams(&turn); g++)
+            word_set_add(&there, gram(&turn, g));
         size_t shared = 0;
-        if (there.n)
-            qsort(there.hashes, there.n, sizeof *there.hashes, by_value);
-        for (size_t g = 0; g < grams.n; g++)
-            shared += set_has(&there, grams.hashes[g]);
-        copies = shared * 5 >= grams.n * 4;
+        for (size_t g = 0; g < grams; g++)
+            shared += word_set_has(&there, gram(words, g));
+        copies = shared * 5 >= grams * 4;
         free(turn.hashes);
-        free(there.hashes);
+        word_set_free(&there);
     }
-    free(grams.hashes);
     return copies;
 }
 
-static bool repeats(const struct word_set *list)
+static bool repeats(const struct word_list *list)
 {
     for (size_t end = 4; end <= list->n; end++)
         if (ends_in_a_loop(list->hashes, end))
@@ -273,24 +252,158 @@ static bool repeats(const struct word_set *list)
     return is_repetitive(list);
 }
 
+/* ---- chatter ---- */
+
+/* How a model begins what it says to the person instead of about the conversation. Lower case. */
+static const char *const chatter[] = {
+    "i'm glad",
+    "i am glad",
+    "i'm happy",
+    "i am happy",
+    "i'm here",
+    "i am here",
+    "i hope",
+    "i'd be happy",
+    "i would be",
+    "i'd love",
+    "i'm sorry",
+    "i am sorry",
+    "i apologize",
+    "let me know",
+    "feel free",
+    "please let",
+    "please feel",
+    "please note",
+    "is there anything",
+    "if you have",
+    "if you need",
+    "if you'd like",
+    "thank you",
+    "thanks",
+    "you're welcome",
+    "you are welcome",
+    "sure",
+    "certainly",
+    "of course",
+    "here is",
+    "here's",
+    "here are",
+    "have a good",
+    "have a great",
+    "have a nice",
+    "good luck",
+    "looking forward",
+    "it was nice",
+    "it's been",
+    "i look forward",
+    "nice to meet",
+    "what would you",
+    "how can i",
+    "would you like",
+    "do you have",
+    "can you",
+    "希望",
+    "请告诉我",
+    "很高兴",
+    "以下是",
+    "谢谢",
+    "感谢",
+    "当然",
+    "好的",
+    "如果您",
+    "如果你",
+    "ありがとう",
+    "もちろん",
+    "以下は",
+};
+
+static bool begins_with_chatter(struct slice sentence)
+{
+    for (size_t i = 0; i < N_OF(chatter); i++) {
+        size_t n = strlen(chatter[i]);
+        if (sentence.len < n || !same_letters(sentence.s, chatter[i], n))
+            continue;
+        struct words rest = words_of((struct slice){sentence.s + n, sentence.len - n});
+        struct word word;
+        bool whole = (unsigned char)chatter[i][0] >= 0x80 || !next_word(&rest, &word) || word.s > sentence.s + n;
+        if (whole)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a sentence has a telling word, and the source has it as well. */
+static bool shares_a_word(struct slice sentence, enum language language, const struct word_set *stems)
+{
+    struct words words = words_of(sentence);
+    struct word word;
+    while (next_word(&words, &word))
+        if (word_is_telling(&word, language) && word_set_has(stems, word_stem(&word)))
+            return true;
+    return false;
+}
+
+char *summary_drop_chatter(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n)
+{
+    struct slice text = slice_trim(slice_of(summary)), sentence;
+    enum language language = summary_language(turns, n);
+    struct word_set stems = {0};
+    struct buffer out = BUFFER_INIT;
+    word_set_add_stems(&stems, slice_of(earlier));
+    for (size_t i = 0; i < n; i++)
+        word_set_add_stems(&stems, (struct slice){turns[i].text, turns[i].len});
+    const char *kept_end = text.s; /* of the last sentence kept, in the summary */
+    while (next_sentence(&text, &sentence)) {
+        if (begins_with_chatter(sentence) || !shares_a_word(sentence, language, &stems))
+            continue;
+        if (out.len)
+            buffer_puts(&out, memchr(kept_end, '\n', (size_t)(sentence.s - kept_end)) ? "\n" : " ");
+        buffer_add(&out, sentence.s, sentence.len);
+        kept_end = sentence.s + sentence.len;
+    }
+    word_set_free(&stems);
+    return buffer_take(&out);
+}
+
+/* ---- language ---- */
+
+/* Whether a text is surely in another language than this. */
+static bool is_foreign(struct slice text, enum language language)
+{
+    enum language is = language_of(text);
+    return is != language && is != LANGUAGE_UNKNOWN && language != LANGUAGE_UNKNOWN;
+}
+
 /* ---- public ---- */
+
+enum language summary_language(const struct summary_turn *turns, size_t n)
+{
+    int votes[N_LANGUAGES] = {0};
+    enum language best = LANGUAGE_UNKNOWN;
+    for (size_t i = 0; i < n; i++)
+        votes[language_of((struct slice){turns[i].text, turns[i].len})] += turns[i].answer ? 1 : 2;
+    votes[LANGUAGE_UNKNOWN] = 0;
+    for (int i = 1; i < N_LANGUAGES; i++)
+        if (votes[i] > votes[best])
+            best = (enum language)i;
+    return best;
+}
 
 const char *summary_request(const struct summary_turn *turns, size_t n)
 {
-    size_t chinese = 0;
-    for (size_t i = 0; i < n; i++)
-        chinese += span_is_chinese((struct span){turns[i].text, turns[i].len});
-    return chinese * 2 > n ? request_chinese : request_english;
+    return language_texts[summary_language(turns, n)].request;
 }
 
 bool summary_check(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n, char *reason,
                    size_t cap)
 {
-    struct span text = span_trim(span_of(summary));
-    struct word_set list = words_in_order(text);
+    struct slice text = slice_trim(slice_of(summary));
+    struct word_list list = words_in_order(text);
     bool good = false;
     if (!list.n) {
         snprintf(reason, cap, "it is empty");
+    } else if (is_foreign(text, summary_language(turns, n))) {
+        snprintf(reason, cap, "it is in another language");
     } else if (repeats(&list)) {
         snprintf(reason, cap, "it repeats itself");
     } else if (copies_an_answer(&list, turns, n)) {
@@ -298,7 +411,7 @@ bool summary_check(const char *summary, const char *earlier, const struct summar
     } else {
         struct word_set source = source_words(earlier, turns, n);
         good = check_source(text, &source, reason, cap);
-        free(source.hashes);
+        word_set_free(&source);
     }
     free(list.hashes);
     return good;
@@ -306,7 +419,7 @@ bool summary_check(const char *summary, const char *earlier, const struct summar
 
 bool summary_loops(const char *text, size_t len)
 {
-    struct word_set list = words_in_order((struct span){text, len});
+    struct word_list list = words_in_order((struct slice){text, len});
     bool loops = ends_in_a_loop(list.hashes, list.n);
     free(list.hashes);
     return loops;
@@ -314,11 +427,11 @@ bool summary_loops(const char *text, size_t len)
 
 char *summary_wrap(const char *summary)
 {
-    struct span text = span_trim(span_of(summary));
+    struct slice text = slice_trim(slice_of(summary));
+    const char *const *frame = language_texts[language_of(text)].frame;
     struct buffer out = BUFFER_INIT;
-    buffer_puts(&out,
-                span_is_chinese(text) ? "（此前对话的要点：\n" : "(What was said earlier in this conversation:\n");
+    buffer_puts(&out, frame[0]);
     buffer_add(&out, text.s, text.len);
-    buffer_puts(&out, span_is_chinese(text) ? "\n）" : "\n)");
+    buffer_puts(&out, frame[1]);
     return buffer_take(&out);
 }

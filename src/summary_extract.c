@@ -7,7 +7,9 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
+#include "language.h"
 #include "summary_text.h"
+#include "word_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +17,28 @@
 
 enum speaker { NOBODY, PERSON, ANSWERER };
 
-struct item {   /* one line of an extract */
+struct item {   /* a sentence of the source: a line of an extract, if it is chosen */
     char *text; /* clean, owned */
     size_t len;
     enum speaker speaker;
-    bool chinese;
-    int score;
-    int fact;     /* what the person's statement about themselves weighs; 0: it is none */
+    enum language language;
+    int score;    /* what it is worth in an extract */
+    int fact;     /* weight of what the person states about themselves; 0: nothing */
     size_t order; /* in the conversation */
-    uint64_t key; /* of its words: the same said twice is kept once */
-    bool chosen;
+    size_t turn;  /* it belongs to: 0 = the earlier summary, then 1, 2, ... */
+    bool chosen;  /* by the last call of choose() */
+    bool wanted;  /* choose() may take it */
 };
 
-struct items {
+struct summary_source {
     struct item *list;
     size_t n, cap;
+    struct word_set keys;   /* of the sentences: the same said twice is kept once */
+    size_t turn;            /* being read */
+    enum language language; /* of the whole */
+    bool (*stop)(void *ctx);
+    void *stop_ctx;
+    bool stopped;
 };
 
 struct pattern {
@@ -43,33 +52,31 @@ enum {
     WORTH = 10,         /* least score of what is put into an extract: thanks and answerers' questions are below it */
     /* Least score of what must not be lost: what the person says of themselves, or with two names or numbers. */
     FACT = 90,
+    LOOK_EVERY = 64, /* sentences between two calls of stop */
 };
 
 /* What a person says of themselves, and what they ask to be kept in mind. Written for lower case. */
 static const struct pattern patterns[] = {
-    {"my name is", NULL, NAME}, {"my name's", NULL, NAME}, {"call me", NULL, NAME},     {"i am called", NULL, NAME},
-    {"i'm called", NULL, NAME}, {"我叫", NULL, NAME},      {"我的名字", NULL, NAME},    {"叫我", NULL, NAME},
-    {"我姓", NULL, NAME},       {"remember", NULL, 600},   {"don't forget", NULL, 600}, {"记住", NULL, 600},
-    {"别忘", NULL, 600},        {"name is", NULL, 500},    {"is named", NULL, 500},     {"allergic", NULL, 500},
-    {"过敏", NULL, 500},        {"i live", NULL, 400},     {"i work", NULL, 400},       {"i was born", NULL, 400},
-    {"birthday", NULL, 400},    {"我住", NULL, 400},       {"我今年", NULL, 400},       {"生日", NULL, 400},
-    {"i am a", NULL, 300},      {"i'm a", NULL, 300},      {"i am from", NULL, 300},    {"i'm from", NULL, 300},
-    {"我是", NULL, 300},        {"我来自", NULL, 300},     {"my", "is", 250},           {"my", "are", 250},
-    {"my", "called", 250},      {"i have", NULL, 250},     {"i like", NULL, 250},       {"i love", NULL, 250},
-    {"i prefer", NULL, 250},    {"i hate", NULL, 250},     {"我有", NULL, 250},         {"我喜欢", NULL, 250},
-    {"我的", "是", 250},        {"i want", NULL, 100},     {"i need", NULL, 100},       {"i am", NULL, 100},
-    {"i'm", NULL, 100},         {"我想", NULL, 100},       {"我要", NULL, 100},
-};
-
-static const struct {
-    const char *text;
-    enum speaker speaker;
-    bool chinese;
-} markers[] = {
-    {"User: ", PERSON, false},
-    {"Assistant: ", ANSWERER, false},
-    {"用户：", PERSON, true},
-    {"助手：", ANSWERER, true},
+    {"my name is", NULL, NAME}, {"my name's", NULL, NAME},  {"call me", NULL, NAME},     {"i am called", NULL, NAME},
+    {"i'm called", NULL, NAME}, {"我叫", NULL, NAME},       {"我的名字", NULL, NAME},    {"叫我", NULL, NAME},
+    {"我姓", NULL, NAME},       {"remember", NULL, 600},    {"don't forget", NULL, 600}, {"记住", NULL, 600},
+    {"别忘", NULL, 600},        {"name is", NULL, 500},     {"is named", NULL, 500},     {"allergic", NULL, 500},
+    {"过敏", NULL, 500},        {"i live", NULL, 400},      {"i work", NULL, 400},       {"i was born", NULL, 400},
+    {"birthday", NULL, 400},    {"我住", NULL, 400},        {"我今年", NULL, 400},       {"生日", NULL, 400},
+    {"i am a", NULL, 300},      {"i'm a", NULL, 300},       {"i am from", NULL, 300},    {"i'm from", NULL, 300},
+    {"我是", NULL, 300},        {"我来自", NULL, 300},      {"my", "is", 250},           {"my", "are", 250},
+    {"my", "called", 250},      {"i have", NULL, 250},      {"i like", NULL, 250},       {"i love", NULL, 250},
+    {"i prefer", NULL, 250},    {"i hate", NULL, 250},      {"我有", NULL, 250},         {"我喜欢", NULL, 250},
+    {"我的", "是", 250},        {"i want", NULL, 100},      {"i need", NULL, 100},       {"i am", NULL, 100},
+    {"i'm", NULL, 100},         {"我想", NULL, 100},        {"我要", NULL, 100},         {"meu nome", NULL, NAME},
+    {"me chamo", NULL, NAME},   {"mi nombre", NULL, NAME},  {"me llamo", NULL, NAME},    {"je m'appelle", NULL, NAME},
+    {"mon nom", NULL, NAME},    {"ich heiße", NULL, NAME},  {"mein name", NULL, NAME},   {"mi chiamo", NULL, NAME},
+    {"ik heet", NULL, NAME},    {"mijn naam", NULL, NAME},  {"mam na imię", NULL, NAME}, {"nazywam się", NULL, NAME},
+    {"adım", NULL, NAME},       {"меня зовут", NULL, NAME}, {"Меня зовут", NULL, NAME},  {"мене звати", NULL, NAME},
+    {"Мене звати", NULL, NAME}, {"私の名前", NULL, NAME},   {"と申します", NULL, NAME},  {"といいます", NULL, NAME},
+    {"제 이름", NULL, NAME},    {"اسمي", NULL, NAME},       {"moro em", NULL, 400},      {"vivo en", NULL, 400},
+    {"j'habite", NULL, 400},    {"ich wohne", NULL, 400},   {"abito a", NULL, 400},      {"я живу", NULL, 400},
+    {"Я живу", NULL, 400},      {"に住んで", NULL, 400},
 };
 
 static const char *const quotes[][2] = {{"\"", "\""}, {"“", "”"}, {"「", "」"}, {"`", "`"}};
@@ -79,7 +86,7 @@ static const char *const quotes[][2] = {{"\"", "\""}, {"“", "”"}, {"「", "�
 /* ---- text ---- */
 
 /* One line of valid UTF-8: white space and control characters become single spaces, ’ becomes '. */
-static char *clean(struct span text)
+static char *clean(struct slice text)
 {
     struct buffer out = BUFFER_INIT;
     bool gap = false;
@@ -138,7 +145,7 @@ static const char *find_phrase(const char *text, const char *end, const char *ph
 
 /* ---- ranking ---- */
 
-static size_t clause_bytes(struct span text)
+static size_t clause_bytes(struct slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
         if (text.s[i] == ',' || text.s[i] == ';')
@@ -151,7 +158,7 @@ static size_t clause_bytes(struct span text)
 
 /* "My name is Dana, can you help me?" states a name, and "My name is Dana and what is yours?" too; "do you know what
  * my name is?" does not. */
-static int clause_weight(struct span clause)
+static int clause_weight(struct slice clause)
 {
     const char *end = clause.s + clause.len;
     bool question = is_question(clause);
@@ -166,14 +173,14 @@ static int clause_weight(struct span clause)
     return weight;
 }
 
-static int fact_weight(struct span sentence)
+static int fact_weight(struct slice sentence)
 {
     int weight = 0;
     while (sentence.len) {
         size_t n = clause_bytes(sentence);
-        int here = clause_weight(span_trim((struct span){sentence.s, n}));
+        int here = clause_weight(slice_trim((struct slice){sentence.s, n}));
         weight = here > weight ? here : weight;
-        sentence = (struct span){sentence.s + n, sentence.len - n};
+        sentence = (struct slice){sentence.s + n, sentence.len - n};
     }
     return weight;
 }
@@ -195,7 +202,7 @@ static int at_most(int value, int max)
 
 static void rank(struct item *item, bool earlier)
 {
-    struct span text = {item->text, item->len};
+    struct slice text = {item->text, item->len};
     struct words words = words_of(text);
     struct word word;
     int n = 0, names = 0, numbers = 0;
@@ -218,18 +225,11 @@ static void rank(struct item *item, bool earlier)
         item->score -= 15;
 }
 
-/* ---- gathering ---- */
-
-static void items_free(struct items *items)
-{
-    for (size_t i = 0; i < items->n; i++)
-        free(items->list[i].text);
-    free(items->list);
-}
+/* ---- the source ---- */
 
 static uint64_t key_of(const char *text)
 {
-    struct words words = words_of(span_of(text));
+    struct words words = words_of(slice_of(text));
     struct word word;
     uint64_t key = 0;
     while (next_word(&words, &word))
@@ -237,74 +237,111 @@ static uint64_t key_of(const char *text)
     return key;
 }
 
-static bool is_known(const struct items *items, uint64_t key)
+/* A line in Latin script is too short to tell its language: it has that of the whole. */
+static enum language line_language(const struct summary_source *s, struct slice line)
 {
-    for (size_t i = 0; i < items->n; i++)
-        if (items->list[i].key == key)
-            return true;
-    return false;
+    enum language language = language_of_script(line);
+    if (language != LANGUAGE_UNKNOWN)
+        return language;
+    return s->language >= LANGUAGE_PORTUGUESE ? s->language : LANGUAGE_ENGLISH;
 }
 
-static void add_item(struct items *items, struct span sentence, enum speaker speaker, bool earlier)
+static void add_item(struct summary_source *s, struct slice sentence, enum speaker speaker)
 {
     char *text = clean(sentence);
     size_t len = strlen(text);
-    uint64_t key = key_of(text);
-    if (!len || is_known(items, key)) {
+    if (!len || !word_set_add(&s->keys, key_of(text))) {
         free(text);
         return;
     }
-    if (items->n == items->cap) {
-        items->cap = items->cap ? items->cap * 2 : 32;
-        items->list = mem_resize(items->list, items->cap, sizeof *items->list);
+    if (s->n == s->cap) {
+        s->cap = s->cap ? s->cap * 2 : 32;
+        s->list = mem_resize(s->list, s->cap, sizeof *s->list);
     }
     if (len > SENTENCE_MAX) {
         len = clipped(text, len, SENTENCE_MAX - 3);
         memcpy(text + len, "…", 4);
         len += 3;
+        text = mem_resize(text, len + 1, 1);
     }
-    struct item *item = &items->list[items->n];
-    *item = (struct item){.text = text, .len = len, .key = key, .speaker = speaker, .order = items->n++};
-    item->chinese = span_is_chinese((struct span){text, len});
-    rank(item, earlier);
+    struct item *item = &s->list[s->n];
+    *item = (struct item){.text = text, .len = len, .speaker = speaker, .turn = s->turn, .order = s->n++};
+    item->language = line_language(s, (struct slice){text, len});
+    rank(item, s->turn == 0);
 }
 
-static void add_sentences(struct items *items, struct span text, enum speaker speaker, bool earlier)
+static void add_sentences(struct summary_source *s, struct slice text, enum speaker speaker)
 {
-    struct span sentence;
-    while (next_sentence(&text, &sentence))
-        add_item(items, sentence, speaker, earlier);
+    struct slice sentence;
+    for (size_t i = 1; !s->stopped && next_sentence(&text, &sentence); i++) {
+        add_item(s, sentence, speaker);
+        if (i % LOOK_EVERY == 0 && s->stop)
+            s->stopped = s->stop(s->stop_ctx);
+    }
+}
+
+/* Who a line of an extract says spoke, in any language; *n: the bytes that say it. */
+static enum speaker speaker_of(struct slice line, size_t *n)
+{
+    for (int i = 0; i < N_LANGUAGES; i++) {
+        const char *const markers[] = {language_texts[i].person, language_texts[i].answerer};
+        for (int m = 0; m < 2; m++) {
+            *n = strlen(markers[m]);
+            if (line.len >= *n && !memcmp(line.s, markers[m], *n))
+                return m == 0 ? PERSON : ANSWERER;
+        }
+    }
+    *n = 0;
+    return NOBODY;
 }
 
 /* The lines of an extract come back as they were made; a model's prose is taken apart. */
-static void add_earlier(struct items *items, const char *earlier)
+static void add_earlier(struct summary_source *s, const char *earlier)
 {
-    struct span text = span_of(earlier);
-    while (text.len) {
+    struct slice text = slice_of(earlier);
+    while (text.len && !s->stopped) {
         const char *end = memchr(text.s, '\n', text.len);
-        struct span line = {text.s, end ? (size_t)(end - text.s) + 1 : text.len};
-        text = (struct span){text.s + line.len, text.len - line.len};
-        line = span_trim(line);
-        size_t m = 0;
-        while (m < N_OF(markers) &&
-               (line.len < strlen(markers[m].text) || memcmp(line.s, markers[m].text, strlen(markers[m].text)) != 0))
-            m++;
-        if (m == N_OF(markers)) {
-            add_sentences(items, line, NOBODY, true);
-            continue;
-        }
-        size_t n = strlen(markers[m].text);
-        add_item(items, (struct span){line.s + n, line.len - n}, markers[m].speaker, true);
+        struct slice line = {text.s, end ? (size_t)(end - text.s) + 1 : text.len};
+        text = (struct slice){text.s + line.len, text.len - line.len};
+        line = slice_trim(line);
+        size_t n;
+        enum speaker speaker = speaker_of(line, &n);
+        if (speaker == NOBODY)
+            add_sentences(s, line, NOBODY);
+        else
+            add_item(s, (struct slice){line.s + n, line.len - n}, speaker);
     }
 }
 
-static struct items gather(const char *earlier, const struct summary_turn *turns, size_t n)
+struct summary_source *summary_source_new(const char *earlier, const struct summary_turn *turns, size_t n,
+                                          bool (*stop)(void *ctx), void *ctx)
 {
-    struct items items = {0};
-    add_earlier(&items, earlier);
-    for (size_t i = 0; i < n; i++)
-        add_sentences(&items, (struct span){turns[i].text, turns[i].len}, turns[i].answer ? ANSWERER : PERSON, false);
-    return items;
+    struct summary_source *s = mem_new(1, sizeof *s);
+    s->stop = stop;
+    s->stop_ctx = ctx;
+    s->language = n ? summary_language(turns, n) : language_of(slice_of(earlier));
+    add_earlier(s, earlier);
+    for (size_t i = 0; i < n && !s->stopped; i++) {
+        s->turn = i + 1;
+        add_sentences(s, (struct slice){turns[i].text, turns[i].len}, turns[i].answer ? ANSWERER : PERSON);
+        if (stop && !s->stopped)
+            s->stopped = stop(ctx);
+    }
+    if (!s->stopped)
+        return s;
+    summary_source_free(s);
+    return NULL;
+}
+
+void summary_source_free(struct summary_source *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        free(s->list[i].text);
+    free(s->list);
+    word_set_free(&s->keys);
+    free(s);
 }
 
 /* ---- choosing and writing ---- */
@@ -320,40 +357,42 @@ static int by_rank(const void *a, const void *b)
 
 static const char *marker_of(const struct item *item)
 {
-    for (size_t i = 0; i < N_OF(markers); i++)
-        if (markers[i].speaker == item->speaker && markers[i].chinese == item->chinese)
-            return markers[i].text;
-    return "";
+    const struct language_texts *texts = &language_texts[item->language];
+    return item->speaker == PERSON ? texts->person : item->speaker == ANSWERER ? texts->answerer : "";
 }
 
-/* Marks the best items that fit into max_bytes together; of those worth less than least, none, unless there is
- * nothing else and `always`. */
-static void choose(struct items *items, int least, bool always, size_t max_bytes)
+/* The bytes of a line in an extract that has `used` bytes already. */
+static size_t line_bytes(const struct item *item, size_t used)
 {
-    struct item **ranked = mem_new(items->n, sizeof *ranked);
-    for (size_t i = 0; i < items->n; i++)
-        ranked[i] = &items->list[i];
-    qsort(ranked, items->n, sizeof *ranked, by_rank);
-    size_t used = 0;
-    for (size_t i = 0; i < items->n; i++) {
-        size_t bytes = strlen(marker_of(ranked[i])) + ranked[i]->len + (used > 0);
-        if ((ranked[i]->score < least && !(always && i == 0)) || used + bytes > max_bytes)
+    return strlen(marker_of(item)) + item->len + (used > 0);
+}
+
+/* Chooses the best of the wanted items that fit into max_bytes together with the `used` bytes of those chosen before;
+ * returns the bytes of all. */
+static size_t choose(struct summary_source *s, size_t used, size_t max_bytes)
+{
+    struct item **ranked = mem_new(s->n, sizeof *ranked);
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].wanted && !s->list[i].chosen)
+            ranked[n++] = &s->list[i];
+    if (n)
+        qsort(ranked, n, sizeof *ranked, by_rank);
+    for (size_t i = 0; i < n && used < max_bytes; i++) {
+        size_t bytes = line_bytes(ranked[i], used);
+        if (used + bytes > max_bytes)
             continue;
         ranked[i]->chosen = true;
         used += bytes;
     }
-    if (!used && items->n && always) { /* the best one, as far as it goes */
-        ranked[0]->len = clipped(ranked[0]->text, ranked[0]->len, max_bytes);
-        ranked[0]->speaker = NOBODY;
-        ranked[0]->chosen = ranked[0]->len > 0;
-    }
     free(ranked);
+    return used;
 }
 
-static void write_chosen(const struct items *items, struct buffer *out)
+static void write_chosen(const struct summary_source *s, struct buffer *out)
 {
-    for (size_t i = 0; i < items->n; i++) {
-        const struct item *item = &items->list[i];
+    for (size_t i = 0; i < s->n; i++) {
+        const struct item *item = &s->list[i];
         if (!item->chosen)
             continue;
         if (out->len)
@@ -363,13 +402,41 @@ static void write_chosen(const struct items *items, struct buffer *out)
     }
 }
 
+/* The item of the highest rank, or NULL. */
+static const struct item *best_of(const struct summary_source *s)
+{
+    const struct item *best = s->n ? &s->list[0] : NULL;
+    for (size_t i = 1; i < s->n; i++) {
+        const struct item *item = &s->list[i];
+        if (by_rank(&item, &best) < 0)
+            best = item;
+    }
+    return best;
+}
+
+char *summary_extract(struct summary_source *s, size_t max_bytes)
+{
+    struct buffer out = BUFFER_INIT;
+    const struct item *best = best_of(s);
+    for (size_t i = 0; i < s->n; i++) {
+        s->list[i].chosen = false;
+        s->list[i].wanted = s->list[i].score >= WORTH || &s->list[i] == best;
+    }
+    if (choose(s, 0, max_bytes))
+        write_chosen(s, &out);
+    else if (best) /* as far as it goes */
+        buffer_add(&out, best->text, clipped(best->text, best->len, max_bytes));
+    return buffer_take(&out);
+}
+
+/* ---- completing a model's summary ---- */
+
 /* Whether a summary says what the item does: all of its names and numbers, or all its longer words where it has
  * none. */
-static bool says(const char *summary, const struct item *item)
+static bool says(const struct word_set *summary, const struct item *item)
 {
-    const char *end = summary + strlen(summary);
     for (int pass = 0; pass < 2; pass++) {
-        struct words words = words_of((struct span){item->text, item->len});
+        struct words words = words_of((struct slice){item->text, item->len});
         struct word word;
         size_t n = 0, missing = 0;
         while (next_word(&words, &word)) {
@@ -377,9 +444,7 @@ static bool says(const char *summary, const struct item *item)
             if (!telling && (pass == 0 || (word.kind == WORD_LETTERS && word.len < 4)))
                 continue;
             n++;
-            char *copy = mem_copy(word.s, word.len);
-            missing += word.kind == WORD_HAN ? !strstr(summary, copy) : !find_phrase(summary, end, copy);
-            free(copy);
+            missing += !word_set_has(summary, word.hash);
         }
         if (n)
             return missing == 0;
@@ -387,40 +452,87 @@ static bool says(const char *summary, const struct item *item)
     return true;
 }
 
-/* ---- public ---- */
-
-char *summary_extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes)
+/* Whether all telling words of the items are missing from the summary. Of Han characters two in three are enough, for
+ * any two texts share some. False where there are none. */
+static bool is_dropped(const struct summary_source *s, const struct item *items, size_t n_items,
+                       const struct word_set *stems)
 {
-    struct items items = gather(earlier, turns, n);
-    struct buffer out = BUFFER_INIT;
-    choose(&items, WORTH, true, max_bytes);
-    write_chosen(&items, &out);
-    items_free(&items);
-    return buffer_take(&out);
+    size_t n = 0, known = 0, han = 0;
+    for (size_t i = 0; i < n_items; i++) {
+        struct words words = words_of((struct slice){items[i].text, items[i].len});
+        struct word word;
+        while (next_word(&words, &word)) {
+            if (!word_is_telling(&word, s->language))
+                continue;
+            n++;
+            han += word.kind == WORD_HAN;
+            known += word_set_has(stems, word_stem(&word));
+        }
+    }
+    return n && (han * 2 > n ? known * 3 < n : !known);
 }
 
-char *summary_keep_facts(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n,
-                         size_t max_bytes)
+/* The number of items of one topic from `first` on: those of its turn, or one line of the earlier summary. */
+static size_t topic_items(const struct summary_source *s, const struct item *first)
 {
-    struct items items = gather(earlier, turns, n);
-    for (size_t i = 0; i < items.n; i++)
-        if (items.list[i].speaker == ANSWERER || says(summary, &items.list[i]))
-            items.list[i].score = 0;
-    struct buffer out = BUFFER_INIT;
-    struct span rest = span_trim(span_of(summary)), sentence;
-    size_t most = max_bytes / 4 * 3;
-    size_t room = rest.len < max_bytes - most ? max_bytes - rest.len - 1 : most;
-    choose(&items, FACT, false, room);
-    write_chosen(&items, &out);
-    items_free(&items);
-    for (const char *separator = "\n"; next_sentence(&rest, &sentence); separator = " ") {
-        char *text = clean(sentence);
-        size_t len = strlen(text), gap = out.len ? 1 : 0;
-        if (out.len + gap + len <= max_bytes) {
-            buffer_add(&out, separator, gap);
-            buffer_add(&out, text, len);
+    size_t n = 1, left = (size_t)(s->list + s->n - first);
+    while (first->turn && n < left && first[n].turn == first->turn)
+        n++;
+    return n;
+}
+
+/* Wants the best sentence of each of the person's topics that the summary drops whole. */
+static void want_dropped_topics(struct summary_source *s, const struct word_set *stems)
+{
+    for (size_t i = 0, n; i < s->n; i += n) {
+        struct item *first = &s->list[i], *best = first;
+        n = topic_items(s, first);
+        for (size_t k = 0; k < n; k++) {
+            first[k].wanted = false;
+            if (first[k].score > best->score)
+                best = &first[k];
         }
-        free(text);
+        best->wanted = first->speaker == PERSON && best->score >= 0 && is_dropped(s, first, n, stems);
     }
+}
+
+/* Appends the sentences of the model's text that still fit. */
+static void write_prose(struct slice text, size_t max_bytes, struct buffer *out)
+{
+    struct slice sentence;
+    for (const char *separator = "\n"; next_sentence(&text, &sentence); separator = " ") {
+        char *line = clean(sentence);
+        size_t len = strlen(line), gap = out->len ? 1 : 0;
+        if (out->len + gap + len <= max_bytes) {
+            buffer_add(out, separator, gap);
+            buffer_add(out, line, len);
+        }
+        free(line);
+    }
+}
+
+char *summary_complete(struct summary_source *s, const char *summary, size_t max_bytes)
+{
+    struct slice text = slice_trim(slice_of(summary));
+    struct word_set said = {0}, stems = {0};
+    struct buffer out = BUFFER_INIT;
+    word_set_add_text(&said, text);
+    word_set_add_stems(&stems, text);
+    for (size_t i = 0; i < s->n; i++) {
+        struct item *item = &s->list[i];
+        item->chosen = false;
+        item->wanted = item->speaker != ANSWERER && item->score >= FACT && !says(&said, item);
+    }
+    size_t most = max_bytes / 4 * 3, room = text.len < max_bytes - most ? max_bytes - text.len - 1 : most;
+    size_t used = choose(s, 0, room);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->list[i].chosen)
+            word_set_add_stems(&stems, (struct slice){s->list[i].text, s->list[i].len});
+    want_dropped_topics(s, &stems);
+    choose(s, used, room);
+    write_chosen(s, &out);
+    write_prose(text, max_bytes, &out);
+    word_set_free(&said);
+    word_set_free(&stems);
     return buffer_take(&out);
 }

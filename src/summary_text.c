@@ -1,5 +1,6 @@
 /* summary_text.c - see summary_text.h. */
 #include "summary_text.h"
+
 #include "base/hash.h"
 
 #include <string.h>
@@ -36,6 +37,29 @@ static const struct named_value chinese_digits[] = {
 /* A full stop after one of these ends no sentence. */
 static const char *const abbreviations[] = {"mr", "mrs", "ms", "dr", "st", "prof", "vs", "no", "eg", "ie", "approx"};
 
+// clang-format off
+static const char *const common_words[] = {
+    "about", "above", "after", "again", "against", "also", "always", "another", "anything", "around", "asked", "asking", "asks",
+    "assistant", "because", "been", "before", "being", "below", "between", "both", "came", "chat", "chatbot", "come", "comes",
+    "conversation", "conversations", "could", "described", "did", "discussed", "discussing", "does", "doing", "done", "down",
+    "during", "each", "else", "even", "ever", "every", "everything", "explain", "explained", "few", "first", "from", "further",
+    "gave", "get", "gets", "getting", "give", "given", "gives", "goes", "going", "good", "great", "had", "happy", "have", "having",
+    "hello", "help", "helped", "helpful", "helps", "here", "hers", "himself", "hope", "into", "itself", "just", "keep", "kind", "know",
+    "last", "later", "least", "less", "like", "likes", "little", "look", "made", "make", "makes", "making", "many", "maybe", "mean",
+    "means", "mentioned", "message", "messages", "more", "most", "much", "must", "need", "needed", "needs", "never", "next", "nice",
+    "nothing", "often", "once", "only", "other", "others", "over", "please", "provided", "provides", "question", "questions",
+    "quite", "rather", "really", "replied", "respond", "responded", "response", "said", "same", "says", "shall", "share", "shared",
+    "should", "since", "some", "something", "still", "such", "summary", "sure", "talk", "talked", "talking", "tell", "tells", "than",
+    "thank", "thanks", "that", "their", "them", "then", "there", "these", "they", "thing", "things", "think", "this", "those",
+    "through", "time", "told", "topic", "topics", "under", "until", "used", "user", "uses", "using", "various", "very", "want",
+    "wanted", "wants", "well", "went", "were", "what", "when", "where", "which", "while", "will", "with", "within", "without", "word",
+    "words", "would", "write", "you're", "your", "yours", "yourself", "glad", "enjoyed",
+};
+static const char common_characters[] =
+    "的一是不了在人有我他这中大来上个们到说为子和你地出道也时年得就那要下以生会自着去之过家学对可她里后小么心多天而能好都然没日于起还发成事只作当想"
+    "看文无开手十用主行方又如前所本见经头面公同三已老从动两长知什请吗呢吧用户助手问题回答对话";
+// clang-format on
+
 static const char *const questioners[] = {"what",  "who",  "whose", "whom",  "how",    "why",   "when", "where",
                                           "which", "do",   "does",  "did",   "can",    "could", "is",   "are",
                                           "was",   "were", "will",  "would", "should", "shall", "have", "has"};
@@ -46,14 +70,14 @@ static const char *const chinese_questioners[] = {"什么", "谁", "吗", "哪",
 /* ---- characters ---- */
 
 /* The character at the front of a text that is not empty, and its bytes; U+FFFD for what is no UTF-8. */
-static int character(struct span text, ucs4_t *c)
+static int character(struct slice text, ucs4_t *c)
 {
     return u8_mbtouc(c, (const uint8_t *)text.s, text.len);
 }
 
-static struct span span_from(struct span text, size_t at)
+static struct slice slice_from(struct slice text, size_t at)
 {
-    return (struct span){text.s + at, text.len - at};
+    return (struct slice){text.s + at, text.len - at};
 }
 
 static bool is_han(ucs4_t c)
@@ -112,36 +136,23 @@ bool same_letters(const char *a, const char *b, size_t n)
     return true;
 }
 
-struct span span_of(const char *s)
+struct slice slice_of(const char *s)
 {
-    return (struct span){s ? s : "", s ? strlen(s) : 0};
+    return (struct slice){s ? s : "", s ? strlen(s) : 0};
 }
 
-struct span span_trim(struct span text)
+struct slice slice_trim(struct slice text)
 {
     ucs4_t c;
     while (text.len) {
         int n = character(text, &c);
         if (!is_space(c))
             break;
-        text = span_from(text, (size_t)n);
+        text = slice_from(text, (size_t)n);
     }
     while (text.len && (unsigned char)text.s[text.len - 1] <= ' ')
         text.len--;
     return text;
-}
-
-bool span_is_chinese(struct span text)
-{
-    size_t han = 0, letters = 0;
-    while (text.len) {
-        ucs4_t c;
-        int n = character(text, &c);
-        han += is_han(c);
-        letters += is_letter(c);
-        text = span_from(text, (size_t)n);
-    }
-    return han * 9 > letters; /* a Han character says what several letters do */
 }
 
 /* ---- sentences ---- */
@@ -155,7 +166,7 @@ static bool listed(const char *const *list, size_t n, const char *s, size_t len)
 }
 
 /* Whether the full stop at text.s[at] belongs to an abbreviation or an initial. */
-static bool abbreviates(struct span text, size_t at)
+static bool abbreviates(struct slice text, size_t at)
 {
     size_t start = at;
     while (start > 0 && lower(text.s[start - 1]) >= 'a' && lower(text.s[start - 1]) <= 'z')
@@ -165,14 +176,14 @@ static bool abbreviates(struct span text, size_t at)
 }
 
 /* Bytes of the sentence at the front of text, its end mark included. */
-static size_t sentence_bytes(struct span text)
+static size_t sentence_bytes(struct slice text)
 {
     size_t at = 0;
     while (at < text.len) {
         ucs4_t c, after = ' ';
-        size_t end = at + (size_t)character(span_from(text, at), &c);
+        size_t end = at + (size_t)character(slice_from(text, at), &c);
         if (end < text.len)
-            character(span_from(text, end), &after);
+            character(slice_from(text, end), &after);
         if (ends_anywhere(c))
             return end;
         if ((c == '!' || c == '?' || (c == '.' && !abbreviates(text, at))) && is_space(after))
@@ -183,7 +194,7 @@ static size_t sentence_bytes(struct span text)
 }
 
 /* A list's bullet or number in front of a line. */
-static struct span without_bullet(struct span line)
+static struct slice without_bullet(struct slice line)
 {
     size_t at = 0;
     while (at < line.len && strchr("-*#>+", line.s[at]))
@@ -193,22 +204,22 @@ static struct span without_bullet(struct span line)
             at++;
         at = at && at < line.len && (line.s[at] == '.' || line.s[at] == ')') ? at + 1 : 0;
     }
-    return at && at < line.len && line.s[at] == ' ' ? span_trim(span_from(line, at)) : line;
+    return at && at < line.len && line.s[at] == ' ' ? slice_trim(slice_from(line, at)) : line;
 }
 
-bool next_sentence(struct span *text, struct span *sentence)
+bool next_sentence(struct slice *text, struct slice *sentence)
 {
     while (text->len) {
         size_t n = sentence_bytes(*text);
-        *sentence = without_bullet(span_trim((struct span){text->s, n}));
-        *text = span_from(*text, n);
+        *sentence = without_bullet(slice_trim((struct slice){text->s, n}));
+        *text = slice_from(*text, n);
         if (sentence->len)
             return true;
     }
     return false;
 }
 
-bool is_question(struct span sentence)
+bool is_question(struct slice sentence)
 {
     struct words words = words_of(sentence);
     struct word word;
@@ -227,7 +238,7 @@ bool is_question(struct span sentence)
 
 /* ---- words ---- */
 
-struct words words_of(struct span text)
+struct words words_of(struct slice text)
 {
     return (struct words){text, false};
 }
@@ -244,7 +255,7 @@ static uint64_t hash_character(uint64_t hash, ucs4_t c)
 }
 
 /* "1,500" but not "3,5" or "1,5000": a comma inside a number stands before exactly three digits. */
-static bool groups_thousands(struct span after_comma)
+static bool groups_thousands(struct slice after_comma)
 {
     size_t n = 0;
     while (n < after_comma.len && n < 4 && after_comma.s[n] >= '0' && after_comma.s[n] <= '9')
@@ -252,51 +263,52 @@ static bool groups_thousands(struct span after_comma)
     return n == 3;
 }
 
-/* Without zeros that change no value: 0015.50 is 15.5, 1500.00 is 1500. */
-static uint64_t number_value_hash(const char *digits, size_t n, bool fraction)
+/* Ignores zeros at the end of a fraction: 15.50 is 15.5, 1500.00 is 1500. */
+static uint64_t number_value_hash(const char *digits, size_t n)
 {
-    size_t start = 0;
-    while (fraction && digits[n - 1] == '0')
-        n--;
-    if (fraction && digits[n - 1] == '.')
-        n--;
-    while (start + 1 < n && digits[start] == '0' && digits[start + 1] != '.')
-        start++;
-    return hash_fnv1a(hash_start(WORD_NUMBER), digits + start, n - start);
+    if (memchr(digits, '.', n)) {
+        while (digits[n - 1] == '0')
+            n--;
+        if (digits[n - 1] == '.')
+            n--;
+    }
+    return hash_fnv1a(hash_start(WORD_NUMBER), digits, n);
 }
 
 /* Reads the number at the front of text; of one with more than 40 digits only so many count. */
-static void read_number(struct span text, struct word *word)
+static void read_number(struct slice text, struct word *word)
 {
     char digits[42];
     size_t at = 0, n = 0;
     bool fraction = false;
     while (at < text.len) {
         ucs4_t c, after = 0;
-        size_t end = at + (size_t)character(span_from(text, at), &c);
+        size_t end = at + (size_t)character(slice_from(text, at), &c);
         if (end < text.len)
-            character(span_from(text, end), &after);
+            character(slice_from(text, end), &after);
         bool point = c == '.' && !fraction && digit(after) >= 0;
-        if (digit(c) < 0 && !point && !(c == ',' && !fraction && groups_thousands(span_from(text, end))))
+        if (digit(c) < 0 && !point && !(c == ',' && !fraction && groups_thousands(slice_from(text, end))))
             break;
+        if (n == 1 && digits[0] == '0' && digit(c) >= 0) /* leading zeros take no room */
+            n = 0;
         if (n < sizeof digits && c != ',')
             digits[n++] = (char)(point ? '.' : '0' + digit(c));
         fraction |= point;
         at = end;
     }
     word->len = at;
-    word->hash = number_value_hash(digits, n, fraction);
+    word->hash = number_value_hash(digits, n);
 }
 
-static void read_letters(struct span text, struct word *word)
+static void read_letters(struct slice text, struct word *word)
 {
     uint64_t hash = hash_start(WORD_LETTERS), hash_before = 0;
     size_t at = 0, len_before = 0;
     while (at < text.len) {
         ucs4_t c, after = 0;
-        size_t end = at + (size_t)character(span_from(text, at), &c);
+        size_t end = at + (size_t)character(slice_from(text, at), &c);
         if (end < text.len)
-            character(span_from(text, end), &after);
+            character(slice_from(text, end), &after);
         if (is_apostrophe(c) && is_letter(after)) {
             hash_before = hash;
             len_before = at;
@@ -316,7 +328,7 @@ bool next_word(struct words *words, struct word *word)
 {
     while (words->rest.len) {
         ucs4_t c;
-        struct span here = words->rest;
+        struct slice here = words->rest;
         int n = character(here, &c);
         *word = (struct word){.s = here.s, .len = (size_t)n, .first = !words->inside};
         if (digit(c) >= 0) {
@@ -332,14 +344,40 @@ bool next_word(struct words *words, struct word *word)
         } else {
             if (opens_sentence(c))
                 words->inside = false;
-            words->rest = span_from(here, (size_t)n);
+            words->rest = slice_from(here, (size_t)n);
             continue;
         }
         words->inside = true;
-        words->rest = span_from(here, word->len);
+        words->rest = slice_from(here, word->len);
         return true;
     }
     return false;
+}
+
+bool word_is_common(const struct word *word)
+{
+    if (word->kind == WORD_HAN)
+        return word->len == 3 && strstr(common_characters, (char[]){word->s[0], word->s[1], word->s[2], 0});
+    return word->kind == WORD_LETTERS && listed(common_words, N_OF(common_words), word->s, word->len);
+}
+
+/* The first letters of a word without a plural's s: a stem that is cheap and good enough to find a topic again. */
+uint64_t word_stem(const struct word *word)
+{
+    enum { LETTERS = 5 };
+    if (word->kind != WORD_LETTERS)
+        return word->hash;
+    struct slice rest = {word->s, word->len};
+    uint64_t hash = hash_start(WORD_LETTERS);
+    if (rest.len > 3 && lower(rest.s[rest.len - 1]) == 's')
+        rest.len--;
+    for (int i = 0; i < LETTERS && rest.len; i++) {
+        ucs4_t c;
+        int n = character(rest, &c);
+        hash = hash_character(hash, uc_tolower(c));
+        rest = slice_from(rest, (size_t)n);
+    }
+    return hash;
 }
 
 static int named(const struct named_value *table, size_t n, const struct word *word)
@@ -378,11 +416,11 @@ uint64_t number_hash(int value)
         value /= 10;
     } while (value > 0);
     struct word word = {.kind = WORD_NUMBER};
-    read_number((struct span){digits + n, sizeof digits - n}, &word);
+    read_number((struct slice){digits + n, sizeof digits - n}, &word);
     return word.hash;
 }
 
-static int chinese_digit(struct span text)
+static int chinese_digit(struct slice text)
 {
     for (size_t i = 0; i < N_OF(chinese_digits); i++)
         if (text.len >= 3 && !memcmp(text.s, chinese_digits[i].name, 3)) /* each is three bytes long */
@@ -390,12 +428,12 @@ static int chinese_digit(struct span text)
     return -1;
 }
 
-int chinese_number(struct span text, size_t *len)
+int chinese_number(struct slice text, size_t *len)
 {
     long total = 0, section = 0, pending = -1;
     int last_unit = 1, d;
     size_t at = 0;
-    for (; at < 27 && (d = chinese_digit(span_from(text, at))) >= 0; at += 3) { /* nine characters: no overflow */
+    for (; at < 27 && (d = chinese_digit(slice_from(text, at))) >= 0; at += 3) { /* nine characters: no overflow */
         if (d < 10) {
             pending = pending > 0 && last_unit == 1 ? pending * 10 + d : d; /* 二〇二四: digit by digit */
             last_unit = 1;

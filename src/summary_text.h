@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct span {
+struct slice {
     const char *s;
     size_t len;
 };
@@ -18,14 +18,13 @@ struct span {
 /* n bytes, ASCII letters in any case, whatever the locale. */
 bool same_letters(const char *a, const char *b, size_t n);
 
-struct span span_of(const char *s);      /* NULL gives an empty one */
-struct span span_trim(struct span text); /* without white space at its ends */
-bool span_is_chinese(struct span text);  /* more Han characters than a tenth of its letters */
+struct slice slice_of(const char *s);       /* NULL gives an empty one */
+struct slice slice_trim(struct slice text); /* without white space at its ends */
 
 /* Takes the next sentence off *text: up to a sentence's end or the line's, bullets and white space cut off. False at
  * the end. */
-bool next_sentence(struct span *text, struct span *sentence);
-bool is_question(struct span sentence); /* by its first word, a Chinese question word, or its mark */
+bool next_sentence(struct slice *text, struct slice *sentence);
+bool is_question(struct slice sentence); /* by its first word, a Chinese question word, or its mark */
 
 enum word_kind {
     WORD_LETTERS, /* a run of letters, with apostrophes inside; an English possessive is cut off */
@@ -43,11 +42,16 @@ struct word {
 };
 
 struct words { /* a walk over the words of a text; made by words_of */
-    struct span rest;
+    struct slice rest;
     bool inside; /* a word of the present sentence has been seen */
 };
-struct words words_of(struct span text);
+struct words words_of(struct slice text);
 bool next_word(struct words *words, struct word *word);
+
+/* Words that say nothing of what a text is about: English function words, "user", "discussed", and the commonest Han
+ * characters. */
+bool word_is_common(const struct word *word);
+uint64_t word_stem(const struct word *word); /* equal for most forms of a word: linker, linkers */
 
 /* The value a word says in up to nine digits or as an English number word; -1 where it says none. */
 int word_value(const struct word *word);
@@ -56,6 +60,6 @@ uint64_t number_hash(int value);         /* the hash of the WORD_NUMBER of this 
 
 /* A Chinese numeral (三, 十二, 二〇二四, 三百五) at the start of text: its value and its bytes; -1 where there is
  * none. */
-int chinese_number(struct span text, size_t *len);
+int chinese_number(struct slice text, size_t *len);
 
 #endif

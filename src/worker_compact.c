@@ -23,14 +23,31 @@ enum {
  * default strength for them, over what is being written). */
 static const struct engine_sampling careful = {.top_p = 1, .repeat_penalty = 1.1f, .repeat_last_n = 64};
 
-static struct summary_turn *turns_of(const struct job *job, size_t n)
+struct turns { /* the messages a summary is made of, as the model sees them */
+    struct summary_turn *list;
+    size_t n;
+    char **cut; /* of each message that is too large, the text that is left; else NULL */
+};
+
+static struct turns turns_of(struct worker *w, const struct job *job, size_t n)
 {
-    struct summary_turn *turns = mem_new(n, sizeof *turns);
+    struct turns turns = {mem_new(n, sizeof *turns.list), n, mem_new(n, sizeof *turns.cut)};
     for (size_t i = 0; i < n; i++) {
         const struct job_message *m = &job->messages[job->covered + i];
-        turns[i] = (struct summary_turn){m->role == ENGINE_ASSISTANT, m->text, m->len};
+        turns.cut[i] = worker_cut_huge(w, m->text, m->len);
+        const char *text = turns.cut[i] ? turns.cut[i] : m->text;
+        turns.list[i] =
+            (struct summary_turn){m->role == ENGINE_ASSISTANT, text, turns.cut[i] ? strlen(text) : m->len};
     }
     return turns;
+}
+
+static void turns_free(struct turns *turns)
+{
+    for (size_t i = 0; i < turns->n; i++)
+        free(turns->cut[i]);
+    free(turns->cut);
+    free(turns->list);
 }
 
 /* Reads the model's text, at most max tokens of it. False: interrupted or failed. A text that was cut off, or went
@@ -49,12 +66,12 @@ static bool read_summary(struct worker *w, int max, struct buffer *out)
             return false;
         size_t n = engine_stream_push(&stream, w->model, id, piece, sizeof piece);
         buffer_add(out, piece, strnlen(piece, n));
-        if (engine_answer_span(w->model, out->s, out->len, false).ended)
+        if (engine_answer_span(w->model, out->s ? out->s : "", out->len, false).ended)
             return true;
         if (i % LOOK_EVERY == LOOK_EVERY - 1 && out->len && summary_loops(out->s, out->len))
             return true;
     }
-    struct span rest = {out->s, out->len}, sentence; /* cut off: without the sentence it was at */
+    struct slice rest = {out->s ? out->s : "", out->len}, sentence; /* cut off: without the sentence it was at */
     size_t whole = 0;
     while (next_sentence(&rest, &sentence))
         if (rest.len)
@@ -70,13 +87,14 @@ static bool render_request(struct worker *w, const struct job *job, size_t n, co
 {
     char err[256];
     int room = engine_session_n_ctx(w->session) - worker_summary_max(w);
-    return worker_estimate(w, job, n) <= room && worker_render(w, job, n, request, true, out, err, sizeof err) &&
-           (int)out->n <= room;
+    int estimate;
+    return worker_estimate(w, job, n, &estimate) && estimate <= room &&
+           worker_render(w, job, n, request, true, out, err, sizeof err) && (int)out->n <= room;
 }
 
 static void keep_range(struct buffer *text, size_t start, size_t end)
 {
-    char *kept = mem_copy(text->s + start, end - start);
+    char *kept = mem_copy(text->s ? text->s + start : "", end - start);
     buffer_truncate(text, 0);
     buffer_puts(text, kept);
     free(kept);
@@ -85,20 +103,34 @@ static void keep_range(struct buffer *text, size_t start, size_t end)
 /* Drops a <think> block that the model wrote despite the switch, and what follows the end of its turn. */
 static void keep_answer(const struct worker *w, struct buffer *text)
 {
-    struct engine_answer_span span = engine_answer_span(w->model, text->s, text->len, true);
+    struct engine_answer_span span = engine_answer_span(w->model, text->s ? text->s : "", text->len, true);
     struct engine_thought t = {0};
     keep_range(text, span.start, span.end);
-    engine_thought_read(&t, text->s, text->len, true);
+    engine_thought_read(&t, text->s ? text->s : "", text->len, true);
     if (t.answer)
         keep_range(text, t.answer, text->len);
+}
+
+/* The text that the model wrote as a summary of the first `seen` messages, without chatter, or NULL where it fails the
+ * check. */
+static char *checked_summary(const struct worker *w, const struct job *job, const struct turns *turns, size_t seen,
+                             struct buffer *text)
+{
+    char reason[256];
+    keep_answer(w, text);
+    char *summary = summary_drop_chatter(text->s, job->summary, turns->list, seen);
+    if (summary_check(summary, job->summary, turns->list, seen, reason, sizeof reason))
+        return summary;
+    free(summary);
+    return NULL;
 }
 
 /* The model's own summary of the first `cover` messages, or NULL: interrupted, no room, or not to be trusted. */
 static char *ask_model(struct worker *w, const struct job *job, size_t cover, bool idle)
 {
     size_t seen = idle ? worker_job_tail(job) : cover;
-    struct summary_turn *turns = turns_of(job, worker_job_tail(job));
-    const char *request = summary_request(turns, seen);
+    struct turns turns = turns_of(w, job, worker_job_tail(job));
+    const char *request = summary_request(turns.list, seen);
     struct engine_tokens prompt = {0};
     struct buffer text = BUFFER_INIT;
     char err[256], *summary = NULL;
@@ -108,35 +140,39 @@ static char *ask_model(struct worker *w, const struct job *job, size_t cover, bo
         room = render_request(w, job, seen, request, &prompt);
     }
     if (room && engine_session_prompt(w->session, prompt.ids, prompt.n, NULL, NULL, err, sizeof err) == ENGINE_OK &&
-        read_summary(w, worker_summary_max(w), &text)) {
-        keep_answer(w, &text);
-        if (text.len && summary_check(text.s, job->summary, turns, seen, err, sizeof err))
-            summary = buffer_take(&text);
-    }
+        read_summary(w, worker_summary_max(w), &text))
+        summary = checked_summary(w, job, &turns, seen, &text);
     buffer_free(&text);
     engine_tokens_free(&prompt);
-    free(turns);
+    turns_free(&turns);
     return summary;
 }
 
-/* The summary's text within its room: the model's with the facts it lost, or an extract. */
+static bool stop(void *w)
+{
+    return worker_interrupted(w);
+}
+
+/* The summary's text within its room: the model's with the facts and topics it lost, or an extract. NULL:
+ * interrupted. */
 static char *compose(struct worker *w, const struct job *job, size_t cover, const char *model_text)
 {
-    struct summary_turn *turns = turns_of(job, cover);
+    struct turns turns = turns_of(w, job, cover);
+    struct summary_source *source = summary_source_new(job->summary, turns.list, cover, stop, w);
     int max = worker_summary_max(w);
     size_t bytes = (size_t)max * 5; /* more than text has on average: shortened until its tokens fit */
     char *text = NULL;
-    for (int i = 0, n = 0; i < TRIES; i++) {
+    for (int i = 0, n = 0; source && i < TRIES; i++) {
         free(text);
-        text = model_text ? summary_keep_facts(model_text, job->summary, turns, cover, bytes)
-                          : summary_extract(job->summary, turns, cover, bytes);
+        text = model_text ? summary_complete(source, model_text, bytes) : summary_extract(source, bytes);
         size_t len = strlen(text);
         n = worker_count(w, text, len);
         if (n <= max)
             break;
         bytes = (size_t)((double)len * max / n * 0.97);
     }
-    free(turns);
+    summary_source_free(source);
+    turns_free(&turns);
     return text;
 }
 
@@ -154,11 +190,11 @@ bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle
 {
     worker_emit(w, worker_event_new(WORKER_COMPACTING, job));
     char *model_text = ask_model(w, job, cover, idle);
-    if (worker_interrupted(w)) {
+    char *text = worker_interrupted(w) ? NULL : compose(w, job, cover, model_text);
+    if (!text) {
         free(model_text);
         return false;
     }
-    char *text = compose(w, job, cover, model_text);
     free(job->summary);
     job->summary = text;
     job->covered += cover;
@@ -166,6 +202,22 @@ bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle
     emit_summary(w, job, cover, model_text ? "model" : "extract");
     free(model_text);
     return true;
+}
+
+/* How many messages are to be summarized now, 0 = none, or interrupted. prompt gets the job's tokens where they fit. */
+static size_t messages_to_cover(struct worker *w, const struct job *job, struct engine_tokens *prompt)
+{
+    char err[256];
+    int n;
+    prompt->n = 0;
+    if (worker_interrupted(w) || !worker_estimate(w, job, worker_job_tail(job), &n))
+        return 0;
+    if (n <= engine_session_n_ctx(w->session)) {
+        if (!worker_render(w, job, worker_job_tail(job), NULL, false, prompt, err, sizeof err))
+            return 0;
+        n = (int)prompt->n;
+    }
+    return worker_plan(w, job, (size_t)n, true);
 }
 
 void worker_compact_idle(struct worker *w, struct job *job)
@@ -177,22 +229,10 @@ void worker_compact_idle(struct worker *w, struct job *job)
     worker_freshen(w, job);
     bool begun = false;
     enum worker_end end = WORKER_END_COMPLETE;
-    while (!worker_interrupted(w)) {
-        int n = worker_estimate(w, job, worker_job_tail(job));
-        prompt.n = 0;
-        if (n <= engine_session_n_ctx(w->session)) {
-            if (!worker_render(w, job, worker_job_tail(job), NULL, false, &prompt, err, sizeof err))
-                break;
-            n = (int)prompt.n;
-        }
-        size_t cover = worker_plan(w, job, (size_t)n, true);
-        if (!cover)
-            break;
+    for (size_t cover; end == WORKER_END_COMPLETE && (cover = messages_to_cover(w, job, &prompt));) {
         begun = true;
-        if (worker_summarize(w, job, cover, true))
-            continue;
-        end = WORKER_END_STOPPED;
-        break;
+        if (!worker_summarize(w, job, cover, true))
+            end = WORKER_END_STOPPED;
     }
     /* The next prompt begins with these: evaluated now, the next answer need not wait for them. */
     if (begun && end == WORKER_END_COMPLETE && prompt.n && (int)prompt.n < engine_session_n_ctx(w->session))

@@ -87,9 +87,10 @@ static bool foresee(struct worker *w, struct job *job, struct foreseen *f)
     if (far)
         stable = stable_length(m->text, RING_DRAFT);
     /* Each rendering leaves less of the text. */
-    bool ok = worker_estimate(w, job, worker_job_tail(job)) <= engine_session_n_ctx(w->session) &&
-              render(w, job, len, true, &f->sure) && (int)f->sure.n <= worker_prompt_room(w, job) &&
-              !worker_plan(w, job, f->sure.n, false);
+    int estimate;
+    bool ok = worker_estimate(w, job, worker_job_tail(job), &estimate) &&
+              estimate <= engine_session_n_ctx(w->session) && render(w, job, len, true, &f->sure) &&
+              (int)f->sure.n <= worker_prompt_room(w, job) && !worker_plan(w, job, f->sure.n, false);
     if (ok && job->rests && sent && !far)
         ok = render(w, job, sent, false, &f->whole);
     if (ok)

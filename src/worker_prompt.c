@@ -57,15 +57,19 @@ static int window_tokens(const struct worker *w)
     return engine_session_n_ctx(w->session);
 }
 
-/* Longer than any text that the window can hold: it is not even tokenized, for that could take longer than a stop
- * may. */
+/* Whether a text is longer than any that the window can hold. Such a text is not tokenized: that takes longer than a
+ * stop may. */
 static bool is_huge(const struct worker *w, size_t len)
 {
     return len > (size_t)window_tokens(w) * BYTES_PER_TOKEN;
 }
 
-/* The text that stands for a message, and its tokens without the template (of a huge one, the window's). */
-static const struct remembered *known(struct worker *w, const struct job_message *m)
+char *worker_cut_huge(const struct worker *w, const char *text, size_t len)
+{
+    return is_huge(w, len) ? window_cut_middle(text, len, (size_t)window_tokens(w) * BYTES_PER_TOKEN) : NULL;
+}
+
+const struct remembered *worker_known(struct worker *w, const struct job_message *m)
 {
     struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
     if (r->n_tokens < 0)
@@ -101,14 +105,18 @@ int worker_prompt_room(const struct worker *w, const struct job *job)
     return window_tokens(w) - answer_room(w, job);
 }
 
-int worker_estimate(struct worker *w, const struct job *job, size_t n)
+bool worker_estimate(struct worker *w, const struct job *job, size_t n, int *tokens)
 {
     int sum = FRAME + w->message_overhead * (int)(n + 1);
     sum += job->system ? worker_count(w, job->system, strlen(job->system)) : 0;
     sum += job->summary ? worker_count(w, job->summary, strlen(job->summary)) : 0;
-    for (size_t i = 0; i < n && !worker_interrupted(w); i++)
-        sum += known(w, tail_message(job, i))->n_tokens;
-    return sum;
+    for (size_t i = 0; i < n; i++) {
+        if (worker_interrupted(w))
+            return false;
+        sum += worker_known(w, tail_message(job, i))->n_tokens;
+    }
+    *tokens = sum;
+    return true;
 }
 
 /* ---- rendering ---- */
@@ -187,7 +195,7 @@ size_t worker_plan(struct worker *w, const struct job *job, size_t rendered, boo
     int sum = 0;
     for (size_t i = 0; i < n; i++) {
         const struct job_message *m = tail_message(job, i);
-        tokens[i] = known(w, m)->n_tokens + w->message_overhead;
+        tokens[i] = worker_known(w, m)->n_tokens + w->message_overhead;
         is_answer[i] = m->role == ENGINE_ASSISTANT;
         sum += tokens[i];
     }
@@ -208,10 +216,9 @@ size_t worker_plan(struct worker *w, const struct job *job, size_t rendered, boo
 
 /* ---- what is too large by itself ---- */
 
-/* A text cut in its middle to at most max tokens; NULL where it has no more anyway. */
-static char *cut_to(struct worker *w, const char *text, size_t len, int max)
+char *worker_cut_to(struct worker *w, const char *text, size_t len, int max)
 {
-    char *cut = is_huge(w, len) ? window_cut_middle(text, len, (size_t)window_tokens(w) * BYTES_PER_TOKEN) : NULL;
+    char *cut = worker_cut_huge(w, text, len);
     size_t bytes = cut ? strlen(cut) : len;
     int n = worker_count(w, cut ? cut : text, bytes);
     for (int i = 0; i < TRIES && n > max; i++) {
@@ -224,26 +231,9 @@ static char *cut_to(struct worker *w, const char *text, size_t len, int max)
     return cut;
 }
 
-static void cut_message(struct worker *w, struct job *job, const struct job_message *m, int max)
-{
-    char *cut = cut_to(w, m->text, m->len, max);
-    if (!cut)
-        return;
-    struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
-    bool again = r->cut != NULL;
-    recall_set_cut(r, cut, worker_count(w, cut, strlen(cut)));
-    if (again)
-        return;
-    char text[200];
-    snprintf(text, sizeof text,
-             "The message is too long for the window of %d tokens: the model sees its beginning and its end.",
-             window_tokens(w));
-    worker_notice(w, job, text);
-}
-
 static void cut_system(struct worker *w, struct job *job)
 {
-    char *cut = job->system ? cut_to(w, job->system, strlen(job->system), window_tokens(w) / 3) : NULL;
+    char *cut = job->system ? worker_cut_to(w, job->system, strlen(job->system), window_tokens(w) / 3) : NULL;
     if (!cut)
         return;
     free(job->system);
@@ -263,7 +253,9 @@ static void cut_summary(struct worker *w, struct job *job)
         size_t len = strlen(job->summary);
         if ((n = worker_count(w, job->summary, len)) <= max)
             return;
-        char *shorter = summary_extract(job->summary, NULL, 0, (size_t)((double)len * max / n * 0.95));
+        struct summary_source *source = summary_source_new(job->summary, NULL, 0, NULL, NULL);
+        char *shorter = summary_extract(source, (size_t)((double)len * max / n * 0.95));
+        summary_source_free(source);
         free(job->summary);
         job->summary = shorter;
     }
@@ -292,61 +284,4 @@ void worker_freshen(struct worker *w, struct job *job)
     }
     cut_summary(w, job);
     cut_system(w, job);
-}
-
-/* ---- the prompt of an answer ---- */
-
-/* Renders the prompt, or, where it cannot fit, estimates its length only. */
-static bool render_or_estimate(struct worker *w, struct job *job, struct engine_tokens *out, int *n, char *err,
-                               size_t cap)
-{
-    *n = worker_estimate(w, job, worker_job_tail(job));
-    if (*n > window_tokens(w) + FRAME)
-        return true;
-    if (!worker_render(w, job, worker_job_tail(job), NULL, true, out, err, cap))
-        return false;
-    *n = (int)out->n;
-    return true;
-}
-
-/* All that can be summarized is: what is still too much is the last message. */
-static bool cut_last_message(struct worker *w, struct job *job, struct engine_tokens *out, int n, char *err,
-                             size_t cap)
-{
-    const struct job_message *m = tail_message(job, worker_job_tail(job) - 1);
-    int room = worker_prompt_room(w, job), least = window_tokens(w) / 16;
-    for (int i = 0; i < TRIES && n > room; i++) {
-        int max = known(w, m)->n_tokens - (n - room);
-        if (max < least)
-            break;
-        cut_message(w, job, m, max);
-        if (!worker_render(w, job, worker_job_tail(job), NULL, true, out, err, cap))
-            return false;
-        n = (int)out->n;
-    }
-    if (n <= room)
-        return true;
-    snprintf(err, cap, "The window of %d tokens is too small for this conversation.", window_tokens(w));
-    return false;
-}
-
-enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out, char *err, size_t cap)
-{
-    if (!job->n_messages || job->messages[job->n_messages - 1].role != ENGINE_USER) {
-        snprintf(err, cap, "There is no message to answer.");
-        return FIT_FAILED;
-    }
-    worker_freshen(w, job);
-    for (;;) {
-        int n;
-        if (!render_or_estimate(w, job, out, &n, err, cap))
-            return FIT_FAILED;
-        if (worker_interrupted(w))
-            return FIT_INTERRUPTED;
-        size_t cover = worker_plan(w, job, (size_t)n, false);
-        if (!cover)
-            return cut_last_message(w, job, out, n, err, cap) ? FIT_OK : FIT_FAILED;
-        if (!worker_summarize(w, job, cover, false))
-            return FIT_INTERRUPTED;
-    }
 }

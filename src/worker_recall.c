@@ -37,7 +37,7 @@ static void forget(struct remembered *r)
 
 static uint64_t hash_of(const char *text, size_t len)
 {
-    struct span trimmed = span_trim((struct span){text, len});
+    struct slice trimmed = slice_trim((struct slice){text, len});
     return hash_fnv1a(HASH_START, trimmed.s, trimmed.len);
 }
 

@@ -5,6 +5,7 @@
  *   worker_answer.c   a job to generate: prompt, tokens, pieces
  *   worker_prompt.c   a job as tokens: rendering, counting, cutting what is too large
  *   worker_compact.c  a job's oldest turns become a summary
+ *   worker_fit.c      the prompt of an answer fits the window: summaries first, then the last message is cut
  *   worker_prepare.c  a job that may come is read ahead
  *   worker_recall.c   what is known by heart of messages and conversations
  */
@@ -105,8 +106,6 @@ void worker_answer_ended(struct worker *w, const struct job *job, enum worker_en
 
 /* ---- worker_prompt.c ---- */
 
-enum fit { FIT_OK, FIT_INTERRUPTED, FIT_FAILED };
-
 void worker_learn_template(struct worker *w); /* once per model */
 
 /* Replaces *out by the tokens of [system][summary][first n messages after the covered ones][request], the request as a
@@ -117,16 +116,22 @@ bool worker_render(struct worker *w, const struct job *job, size_t n, const char
 size_t worker_job_tail(const struct job *job); /* messages not covered */
 int worker_count(struct worker *w, const char *text, size_t len);
 int worker_summary_max(const struct worker *w); /* tokens */
-/* About how many tokens worker_render would give, without tokenizing what has been before, or is huge. */
-int worker_estimate(struct worker *w, const struct job *job, size_t n);
+/* Estimates how many tokens worker_render gives, without tokenizing what has been counted before or is huge. False:
+ * interrupted. */
+bool worker_estimate(struct worker *w, const struct job *job, size_t n, int *tokens);
+/* The text that stands for a message and its tokens without the template; of a huge one that is not cut yet, the
+ * window's. Valid until the next call. */
+const struct remembered *worker_known(struct worker *w, const struct job_message *m);
+/* A text cut in its middle to at most max tokens; NULL where it has no more. */
+char *worker_cut_to(struct worker *w, const char *text, size_t len, int max);
+/* The same to about what the window can hold at most, without tokenizing; NULL where it is no longer. */
+char *worker_cut_huge(const struct worker *w, const char *text, size_t len);
 /* Takes the newest summary known; shortens a summary or a system prompt that is too large for this window. */
 void worker_freshen(struct worker *w, struct job *job);
 /* How many messages the plan says to summarize now (0: none), given the job's rendered length. */
 size_t worker_plan(struct worker *w, const struct job *job, size_t rendered, bool idle);
 /* Tokens a prompt may have, so that there is room for the answer. */
 int worker_prompt_room(const struct worker *w, const struct job *job);
-/* The prompt of the next answer, compacted as often as it takes. */
-enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out, char *err, size_t cap);
 
 /* ---- worker_compact.c ---- */
 
@@ -134,6 +139,13 @@ enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out
 bool worker_summarize(struct worker *w, struct job *job, size_t cover, bool idle);
 /* worker_compact, on the thread. */
 void worker_compact_idle(struct worker *w, struct job *job);
+
+/* ---- worker_fit.c ---- */
+
+enum fit { FIT_OK, FIT_INTERRUPTED, FIT_FAILED };
+
+/* The prompt of the next answer, compacted as often as it takes. */
+enum fit worker_fit(struct worker *w, struct job *job, struct engine_tokens *out, char *err, size_t cap);
 
 /* ---- worker_prepare.c ---- */
 

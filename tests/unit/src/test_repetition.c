@@ -149,7 +149,7 @@ static void code_may_repeat_itself_more(void **state)
 static void lines_that_differ_in_their_number_alone_are_a_loop(void **state)
 {
     (void)state;
-    struct buffer same = {0}, other = {0};
+    struct buffer same = BUFFER_INIT, other = BUFFER_INIT;
     for (int i = 1; i < 60; i++) {
         buffer_printf(&same, "%d. Blue-eared octopus\n", i);
         buffer_printf(&other, "%d. %d times 9 is %d\n", i, i, i * 9);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <unistr.h>
@@ -22,6 +23,25 @@ static struct summary_turn person(const char *text)
 static struct summary_turn answer(const char *text)
 {
     return (struct summary_turn){.answer = true, .text = text, .len = strlen(text)};
+}
+
+static char *extract(const char *earlier, const struct summary_turn *turns, size_t n, size_t max_bytes)
+{
+    struct summary_source *source = summary_source_new(earlier, turns, n, NULL, NULL);
+    char *text = summary_extract(source, max_bytes), *again = summary_extract(source, max_bytes);
+    assert_string_equal(text, again);
+    free(again);
+    summary_source_free(source);
+    return text;
+}
+
+static char *complete(const char *summary, const char *earlier, const struct summary_turn *turns, size_t n,
+                      size_t max_bytes)
+{
+    struct summary_source *source = summary_source_new(earlier, turns, n, NULL, NULL);
+    char *text = summary_complete(source, summary, max_bytes);
+    summary_source_free(source);
+    return text;
 }
 
 /* ---- the check ---- */
@@ -198,7 +218,7 @@ static void an_extract_keeps_names_numbers_dates_and_quotes(void **state)
         answer("Nice to meet you. You could visit Porto on 14 March. I like to help."),
         person("The song is called \"Blue Moon\". Tell me something nice about it."),
     };
-    char *text = summary_extract(NULL, turns, 3, 190);
+    char *text = extract(NULL, turns, 3, 190);
     assert_string_equal(text,
                         "User: My name is Dana.\nUser: The budget is 1500 dollars.\n"
                         "Assistant: You could visit Porto on 14 March.\nUser: The song is called \"Blue Moon\".\n"
@@ -214,7 +234,7 @@ static void a_question_is_no_fact(void **state)
         person("Hi, my name is Dana, can you help me?"),
         person("我叫小明，你能帮我吗？"),
     };
-    char *text = summary_extract(NULL, turns, 3, 90);
+    char *text = extract(NULL, turns, 3, 90);
     assert_non_null(strstr(text, "Dana"));
     assert_non_null(strstr(text, "小明"));
     assert_null(strstr(text, "know"));
@@ -229,8 +249,8 @@ static void an_extract_is_an_extract_of_itself(void **state)
         person("My name is Dana. I live in Lisbon, Portugal. 我喜欢喝茶。"),
         answer("Nice to meet you, Dana. Lisbon has 545,000 people."),
     };
-    char *once = summary_extract(NULL, turns, 2, 1000);
-    char *twice = summary_extract(once, NULL, 0, 1000);
+    char *once = extract(NULL, turns, 2, 1000);
+    char *twice = extract(once, NULL, 0, 1000);
     assert_string_equal(once, twice);
     free(once);
     free(twice);
@@ -240,8 +260,7 @@ static void the_same_input_gives_the_same_extract_and_nothing_twice(void **state
 {
     (void)state;
     struct summary_turn turns[] = {person("My cat is Tom. My cat is Tom."), person("My cat is  Tom!")};
-    char *a = summary_extract("User: My cat is Tom.", turns, 2, 500),
-         *b = summary_extract("User: My cat is Tom.", turns, 2, 500);
+    char *a = extract("User: My cat is Tom.", turns, 2, 500), *b = extract("User: My cat is Tom.", turns, 2, 500);
     assert_string_equal(a, "User: My cat is Tom.");
     assert_string_equal(a, b);
     free(a);
@@ -254,11 +273,11 @@ static void an_extract_is_never_empty(void **state)
     static const char *const texts[] = {"ok", "?", "👍", "```\ncode();\n```", "嗯", "1."};
     for (size_t i = 0; i < N_OF(texts); i++) {
         struct summary_turn turns[] = {person(texts[i])};
-        char *text = summary_extract(NULL, turns, 1, 16);
+        char *text = extract(NULL, turns, 1, 16);
         assert_in_range(strlen(text), 1, 16);
         free(text);
     }
-    char *none = summary_extract(NULL, NULL, 0, 100);
+    char *none = extract(NULL, NULL, 0, 100);
     assert_string_equal(none, "");
     free(none);
 }
@@ -278,7 +297,7 @@ static void an_extract_is_bounded_and_valid_utf8(void **state)
     for (size_t i = 0; i < N_OF(texts); i++)
         turns[i] = person(texts[i]);
     for (size_t max = 0; max < 600; max++) {
-        char *text = summary_extract("User: 天气很好", turns, N_OF(texts), max);
+        char *text = extract("User: 天气很好", turns, N_OF(texts), max);
         assert_true(strlen(text) <= max);
         assert_null(u8_check((const uint8_t *)text, strlen(text)));
         if (max >= 16)
@@ -306,7 +325,7 @@ static void a_name_told_first_survives_twenty_compactions(void **state)
                 turns[2 * i] = person(t == 0 ? firsts[k] : said[i]);
                 turns[2 * i + 1] = answer(got[i]);
             }
-            char *next = summary_extract(summary, turns, 10, 200);
+            char *next = extract(summary, turns, 10, 200);
             free(summary);
             summary = next;
             assert_true(strlen(summary) <= 200);
@@ -322,14 +341,14 @@ static void facts_that_a_model_lost_are_put_back(void **state)
     (void)state;
     struct summary_turn turns[] = {person("My name is Dana. I live in Lisbon. What is the capital of Peru?"),
                                    answer("It is Lima.")};
-    char *text = summary_keep_facts("The user asked for the capital of Peru, which is Lima.", NULL, turns, 2, 300);
+    char *text = complete("The user asked for the capital of Peru, which is Lima.", NULL, turns, 2, 300);
     assert_string_equal(text, "User: My name is Dana.\nUser: I live in Lisbon.\n"
                               "The user asked for the capital of Peru, which is Lima.");
-    char *again = summary_keep_facts("The user talked about the weather.", text, NULL, 0, 300);
+    char *again = complete("The user talked about the weather.", text, NULL, 0, 300);
     assert_string_equal(again, "User: My name is Dana.\nUser: I live in Lisbon.\nThe user talked about the weather.");
     free(again);
     free(text);
-    text = summary_keep_facts("The user, Dana of Lisbon, asked for the capital of Peru.", NULL, turns, 2, 300);
+    text = complete("The user, Dana of Lisbon, asked for the capital of Peru.", NULL, turns, 2, 300);
     assert_string_equal(text, "The user, Dana of Lisbon, asked for the capital of Peru.");
     free(text);
 }
@@ -340,7 +359,7 @@ static void plans_with_numbers_are_put_back_as_well(void **state)
     struct summary_turn turns[] = {
         person("I want to travel to Porto on 14 March with a budget of 350 euros. Any ideas?"),
         answer("You could take the train at 9:30 from Lisbon.")};
-    char *text = summary_keep_facts("The user wants to travel by train.", NULL, turns, 2, 300);
+    char *text = complete("The user wants to travel by train.", NULL, turns, 2, 300);
     assert_string_equal(text, "User: I want to travel to Porto on 14 March with a budget of 350 euros.\n"
                               "The user wants to travel by train.");
     free(text);
@@ -351,7 +370,7 @@ static void thanks_are_not_worth_a_line(void **state)
     (void)state;
     struct summary_turn turns[] = {person("Thanks."), person("I live in Lisbon."),
                                    answer("Great! How can I help you?")};
-    char *text = summary_extract(NULL, turns, 3, 300);
+    char *text = extract(NULL, turns, 3, 300);
     assert_string_equal(text, "User: I live in Lisbon.");
     free(text);
 }
@@ -362,8 +381,8 @@ static void kept_facts_are_bounded(void **state)
     struct summary_turn turns[] = {
         person("My name is Dana. I live in Lisbon. I like tea. I like cake. I have a dog.")};
     for (size_t max = 60; max < 200; max++) {
-        char *text = summary_keep_facts("Some words. And more words of a long summary. And even more of them.", NULL,
-                                        turns, 1, max);
+        char *text =
+            complete("Some words. And more words of a long summary. And even more of them.", NULL, turns, 1, max);
         assert_in_range(strlen(text), 1, max);
         assert_non_null(strstr(text, "Dana"));
         assert_non_null(strstr(text, "Some words."));
@@ -371,7 +390,155 @@ static void kept_facts_are_bounded(void **state)
     }
 }
 
+static void a_number_of_many_zeros_has_its_value(void **state)
+{
+    (void)state;
+    char zeros[160], more[160];
+    snprintf(zeros, sizeof zeros, "The trip of Dana costs %042d.5 euros.", 0);
+    snprintf(more, sizeof more, "The trip of Dana costs %060d.500 euros.", 0);
+    const struct judged cases[] = {{zeros, true}, {more, true}, {"The trip of Dana costs .6 euros.", false}};
+    judge("The trip of Dana costs 0.5 euros.", NULL, cases, N_OF(cases));
+    const struct judged whole[] = {{zeros, false}};
+    judge("The trip of Dana costs 0 euros.", NULL, whole, 1);
+}
+
+/* ---- topics and chatter ---- */
+
+static void a_topic_that_a_summary_drops_whole_gets_a_line(void **state)
+{
+    (void)state;
+    struct summary_turn turns[] = {person("Explain how compilers work."),
+                                   answer("A compiler translates source code."), person("And what does a linker do?"),
+                                   answer("It joins object files."), person("Thanks! Please go on.")};
+    char *text = complete("The user asked about compilers, which translate source code.", NULL, turns, 5, 400);
+    assert_string_equal(text, "User: And what does a linker do?\n"
+                              "The user asked about compilers, which translate source code.");
+    char *next = complete("They talked about object files.", text, NULL, 0, 400); /* and the next one keeps it */
+    assert_non_null(strstr(next, "linker"));
+    free(next);
+    free(text);
+    text = complete("The user asked about compilers and linkers.", NULL, turns, 5, 400);
+    assert_string_equal(text, "The user asked about compilers and linkers.");
+    free(text);
+    struct summary_turn chinese[] = {person("编译器是怎么工作的？"), answer("编译器把源代码翻译成机器码。"),
+                                     person("北京有哪些好吃的餐馆？"), answer("前门有很多。")};
+    text = complete("用户询问了编译器如何翻译源代码。", NULL, chinese, 4, 400);
+    assert_non_null(strstr(text, "用户：北京有哪些好吃的餐馆？"));
+    assert_null(strstr(text, "用户：编译器"));
+    free(text);
+}
+
+static void a_line_of_chatter_is_dropped(void **state)
+{
+    (void)state;
+    struct summary_turn turns[] = {person("My name is Dana. What is the tallest mountain of Peru?"),
+                                   answer("The tallest mountain of Peru is Huascaran."),
+                                   person("Send me a message.")};
+    static const char *const cases[][2] = {
+        {"I'm glad you enjoyed my last message! Dana asked about mountains.", "Dana asked about mountains."},
+        {"Sure! Here is a summary of our conversation:\nDana asked about Peru.", "Dana asked about Peru."},
+        {"Dana asked about Peru. Let me know if you have questions about Peru.", "Dana asked about Peru."},
+        {"- Dana asked about Peru.\n- The weather stays pleasant.\n- Huascaran is the tallest.",
+         "Dana asked about Peru.\nHuascaran is the tallest."},
+        {"Hello! How can I help you?", ""},
+        {"I hope this helps.", ""},
+        {"", ""},
+        {"The tallest mountain is Huascaran.", "The tallest mountain is Huascaran."},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char *text = summary_drop_chatter(cases[i][0], NULL, turns, 3);
+        assert_string_equal(text, cases[i][1]);
+        free(text);
+    }
+    char *text = summary_drop_chatter("Rex is a dog.", "User: my dog Rex is old.", turns, 3);
+    assert_string_equal(text, "Rex is a dog.");
+    free(text);
+}
+
+/* ---- a great deal of text ---- */
+
+static bool count_to(void *ctx)
+{
+    int *left = ctx;
+    return --*left < 0;
+}
+
+/* About `bytes` of distinct sentences. */
+static char *many_sentences(size_t bytes)
+{
+    char *text = malloc(bytes + 128);
+    size_t n = 0;
+    for (int i = 0; n < bytes; i++)
+        n += (size_t)sprintf(text + n, "Sentence %d says that the number of Bob%d is %d. ", i, i * 7, i * 3);
+    return text;
+}
+
+static void reading_a_huge_source_can_be_stopped(void **state)
+{
+    (void)state;
+    char *text = many_sentences((size_t)8 << 20);
+    struct summary_turn turns[] = {person(text), answer("I see.")};
+    int left = 1 << 30;
+    clock_t start = clock();
+    struct summary_source *source = summary_source_new(NULL, turns, 2, count_to, &left);
+    assert_non_null(source);
+    assert_true((1 << 30) - left > 1000); /* it was asked often */
+    for (int i = 0; i < 8; i++)
+        free(summary_extract(source, 1000));
+    print_message("figure: an extract of 8 MB, eight times, takes %.2f s\n",
+                  (double)(clock() - start) / CLOCKS_PER_SEC);
+    summary_source_free(source);
+    left = 3;
+    assert_null(summary_source_new(NULL, turns, 2, count_to, &left));
+    assert_int_equal(left, -1); /* and nothing was read after that */
+    free(text);
+}
+
 /* ---- request and wrapping ---- */
+
+static void a_summary_in_another_language_is_bad(void **state)
+{
+    (void)state;
+    static const struct judged portuguese[] = {
+        {"A utilizadora Dana mora em Lisboa e quer uma viagem para o Porto com a mãe.", true},
+        {"The user Dana lives in Lisboa and wants to travel to Porto with her mother.", false},
+    };
+    judge("O meu nome é Dana e moro em Lisboa. Quero uma viagem para o Porto com a minha mãe. É longe?", NULL,
+          portuguese, N_OF(portuguese));
+    static const struct judged japanese[] = {{"ダナさんは東京に住んでいて、京都への旅行を計画しています。", true},
+                                             {"用户住在东京，计划去京都旅行。", false}};
+    judge("私はダナです。東京に住んでいます。京都への旅行を計画しています。", NULL, japanese, N_OF(japanese));
+}
+
+static void request_and_frame_are_in_the_language_of_the_conversation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *request, *frame;
+    } cases[] = {
+        {"O meu nome é Dana e moro em Lisboa. Não tenho carro.", "Resuma em português", "(O que foi dito antes"},
+        {"私の名前はダナです。東京に住んでいます。", "日本語で", "（これまでの会話の要点"},
+        {"Меня зовут Дана, я живу в Москве.", "по-русски", "(Что было сказано ранее"},
+        {"Me llamo Dana y vivo en Madrid. No tengo coche y la playa está lejos.", "en español",
+         "(Lo que se dijo antes"},
+        {"Ich heiße Dana und wohne in Berlin. Das Museum ist nicht weit.", "auf Deutsch", "(Was in diesem Gespräch"},
+        {"제 이름은 다나이고 서울에 살아요.", "한국어로", "(지금까지 대화의 요점"},
+        {"我叫小明，住在北京。", "总结", "（此前对话的要点"},
+        {"My name is Dana and I live in London.", "Summarize", "(What was said earlier"},
+        {"12345", "in the language it was held in", "(What was said earlier"},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct summary_turn turns[] = {person(cases[i].said), answer("OK.")};
+        assert_non_null(strstr(summary_request(turns, 2), cases[i].request));
+        char *text = extract(NULL, turns, 2, 300), *wrapped = summary_wrap(text);
+        assert_memory_equal(wrapped, cases[i].frame, strlen(cases[i].frame));
+        char *again = extract(text, NULL, 0, 300); /* its lines are known for whose they are */
+        assert_string_equal(again, text);
+        free(again);
+        free(wrapped);
+        free(text);
+    }
+}
 
 static void the_request_is_in_the_language_of_the_turns(void **state)
 {
@@ -421,6 +588,12 @@ int main(void)
         cmocka_unit_test(plans_with_numbers_are_put_back_as_well),
         cmocka_unit_test(thanks_are_not_worth_a_line),
         cmocka_unit_test(kept_facts_are_bounded),
+        cmocka_unit_test(a_number_of_many_zeros_has_its_value),
+        cmocka_unit_test(a_topic_that_a_summary_drops_whole_gets_a_line),
+        cmocka_unit_test(a_line_of_chatter_is_dropped),
+        cmocka_unit_test(reading_a_huge_source_can_be_stopped),
+        cmocka_unit_test(a_summary_in_another_language_is_bad),
+        cmocka_unit_test(request_and_frame_are_in_the_language_of_the_conversation),
         cmocka_unit_test(the_request_is_in_the_language_of_the_turns),
         cmocka_unit_test(a_wrapped_summary_carries_its_text),
     };
