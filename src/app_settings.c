@@ -170,6 +170,7 @@ static void open_worker(struct app *app)
     app->model_path = path;
     struct worker_options options = settings_worker_options(app->settings, path);
     app->worker = worker_open(&options, app_wake, app, err, sizeof err);
+    app->n_loads = 1;
     if (!app->worker)
         app_leave(app, 1, err);
 }

@@ -60,6 +60,7 @@ struct app {
     bool draft_rests; /* nothing was typed for a moment */
 
     enum app_model model;
+    int n_loads;                     /* asked of the worker and not answered yet */
     bool model_was_loaded;           /* once at least */
     char *model_path;                /* asked for last */
     struct engine_sampling defaults; /* the file's, for what is no setting */

@@ -14,15 +14,23 @@ void app_load_model(struct app *app, const char *path)
     char *copy = mem_string(path);
     free(app->model_path);
     app->model_path = copy;
-    if (app->model == APP_MODEL_MISSING)
-        app->model = APP_MODEL_LOADING;
+    app->n_loads++;
+    app->model = APP_MODEL_LOADING; /* answers not begun yet are the new model's */
     worker_load(app->worker, path);
+    if (!app->answering)
+        return;
+    const char *slash = strrchr(path, '/');
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "%s is loaded when the answer being written has ended; Esc stops it",
+                  slash ? slash + 1 : path);
+    ui_flash(app->ui, text.s);
+    buffer_free(&text);
 }
 
 static void loaded(struct app *app, const struct worker_event *event)
 {
     bool chosen_now = app->model_was_loaded || settings_has(app->settings, LAYER_LIVE, SET_MODEL);
-    app->model = APP_MODEL_READY;
+    app->model = --app->n_loads > 0 ? APP_MODEL_LOADING : APP_MODEL_READY;
     app->model_was_loaded = true;
     app->defaults = event->sampling;
     settings_take_defaults(app->settings, &event->sampling, event->threads);
@@ -45,7 +53,7 @@ static void load_failed(struct app *app, const struct worker_event *event)
         app_leave(app, 1, event->text);
         return;
     }
-    app->model = app->model_was_loaded ? APP_MODEL_READY : APP_MODEL_MISSING;
+    app->model = --app->n_loads > 0 ? APP_MODEL_LOADING : app->model_was_loaded ? APP_MODEL_READY : APP_MODEL_MISSING;
     if (!app->answering)
         app->activity = UI_IDLE;
     app->status_changed = true;
@@ -55,6 +63,8 @@ static void load_failed(struct app *app, const struct worker_event *event)
                   app->model_was_loaded ? "The model stays as it was." : "/model FILE loads another one.");
     app_notice(app, app->shown, text.s);
     buffer_free(&text);
+    app_start_next(app);
+    app_prepare(app);
 }
 
 /* ---- answers ---- */
@@ -74,6 +84,7 @@ static void grow(struct app *app, struct conversation_message *answer, const str
     if (app->answering == app->shown)
         app_show_growth(app, answer, grown);
     app->answer_unsaved = true;
+    answer->stats = event->stats; /* stored with it, for a program killed now */
     take_stats(app, &event->stats);
     app->activity = answer->thought.state == ENGINE_THOUGHT_OPEN ? UI_THINKING : UI_WRITING;
 }
@@ -189,6 +200,8 @@ void app_worker_event(struct app *app, const struct worker_event *event)
     case WORKER_LOAD_FAILED: load_failed(app, event); break;
     case WORKER_STARTED:
         if (answer) {
+            app->answer_unsaved |= !answer->stats.prompt_tokens;
+            answer->stats = event->stats;
             take_stats(app, &event->stats);
             progress(app, UI_READING, event->progress);
         }

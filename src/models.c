@@ -14,6 +14,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <unistr.h>
 
 /* Where several models lie in the directory, these come first; then alphabetically. */
 static const char *const preferred[] = {"qwen2.5", "SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2"};
@@ -209,4 +210,36 @@ void models_free(char **names, size_t n)
     for (size_t i = 0; i < n; i++)
         free(names[i]);
     free(names);
+}
+
+/* The part of a file's name that names the model. */
+static size_t stem_length(const char *base, const char *quantization)
+{
+    int n = (int)strlen(base), q = (int)strlen(quantization), parts = 0, end = 0;
+    if (n > 5 && strcmp(base + n - 5, ".gguf") == 0)
+        n -= 5;
+    if (n > 15 && sscanf(base + n - 15, "-%*5d-of-%5d%n", &parts, &end) == 1 && end == 15)
+        n -= 15;
+    if (n > q + 1 && strncasecmp(base + n - q, quantization, (size_t)q) == 0 && strchr(".-_", base[n - q - 1]))
+        n -= q + 1;
+    return (size_t)n;
+}
+
+void model_display_name(const char *path, const char *quantization, char *out, size_t cap)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const uint8_t *s = (const uint8_t *)base, *end = s + stem_length(base, quantization);
+    struct buffer name = BUFFER_INIT;
+    size_t used = strlen(quantization) + 2; /* the blank and the NUL */
+    while (s < end) {
+        ucs4_t c;
+        uint8_t encoded[6];
+        s += u8_mbtouc(&c, s, (size_t)(end - s)); /* U+FFFD for what is no UTF-8 */
+        int n = u8_uctomb(encoded, c, sizeof encoded);
+        if (name.len + (size_t)n + used > cap)
+            break;
+        buffer_add(&name, (const char *)encoded, (size_t)n);
+    }
+    snprintf(out, cap, "%s %s", name.s, quantization);
+    buffer_free(&name);
 }

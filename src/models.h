@@ -26,6 +26,11 @@ char *model_choose(const struct settings *settings, char *err, size_t cap);
 size_t models_like(const char *typed, char ***out);
 void models_free(char **names, size_t n);
 
+/* The name under which a model is shown and stored: the file's name without its path, part number, ".gguf" and format,
+ * and the quantization behind it. Valid UTF-8: a longer name is cut between characters, and bytes that are no UTF-8
+ * become U+FFFD. ("general.name" in the file is often something else: "Smollm2 135M 8k Lc100K Mix1 Ep2".) */
+void model_display_name(const char *path, const char *quantization, char *out, size_t cap);
+
 /* Names in the model directory, the best first, separated by ", "; malloc'd, "" if there are none. */
 char *model_names(void);
 

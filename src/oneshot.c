@@ -263,6 +263,7 @@ static void grow(struct oneshot *o, const struct worker_event *event)
 {
     struct conversation_message *answer = conversation_find(o->conversation, o->answer);
     print_parts(o, conversation_append(answer, event->text, event->len));
+    answer->stats = event->stats; /* stored with it, for a program killed now */
     o->unsaved = o->store != NULL;
 }
 

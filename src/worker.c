@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "model_notes.h"
+#include "models.h"
 #include "worker_state.h"
 
 #include <errno.h>
@@ -237,23 +238,6 @@ void worker_apply_settings(struct worker *w)
 
 /* ---- loading ---- */
 
-/* The file's name as people know it, without the path, the number of its part, ".gguf" and the format: "general.name"
- * is often something else ("Smollm2 135M 8k Lc100K Mix1 Ep2"). */
-static void show_name(const char *path, const char *quantization, char *out, size_t cap)
-{
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
-    int n = (int)strlen(base), parts = 0, end = 0;
-    if (n > 5 && strcmp(base + n - 5, ".gguf") == 0)
-        n -= 5;
-    if (n > 15 && sscanf(base + n - 15, "-%*5d-of-%5d%n", &parts, &end) == 1 && end == 15)
-        n -= 15;
-    int q = (int)strlen(quantization);
-    if (n > q + 1 && strncasecmp(base + n - q, quantization, (size_t)q) == 0 && strchr(".-_", base[n - q - 1]))
-        n -= q + 1;
-    snprintf(out, cap, "%.*s %s", n, base, quantization);
-}
-
 static bool loading(void *ctx, float done)
 {
     struct worker *w = ctx;
@@ -314,7 +298,7 @@ static void load(struct worker *w, const char *path)
     w->session_threads = threads;
     take_model(w, model, session);
     struct queued_event *e = worker_event_new(WORKER_LOADED, NULL);
-    show_name(path, engine_model_info(model)->quantization, e->event.model, sizeof e->event.model);
+    model_display_name(path, engine_model_info(model)->quantization, e->event.model, sizeof e->event.model);
     e->event.n_ctx = engine_session_n_ctx(session);
     e->event.threads = engine_session_threads(session);
     e->event.sampling = engine_default_sampling(model);
@@ -452,14 +436,6 @@ void worker_stop(struct worker *w)
     if (w->running && w->running->type != COMMAND_LOAD && w->session)
         engine_session_cancel(w->session, true);
     pthread_mutex_unlock(&w->lock);
-}
-
-bool worker_idle(struct worker *w)
-{
-    pthread_mutex_lock(&w->lock);
-    bool idle = !w->running && !w->commands && !w->guess;
-    pthread_mutex_unlock(&w->lock);
-    return idle;
 }
 
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling)

@@ -64,8 +64,6 @@ void worker_compact(struct worker *w, const struct worker_job *job); /* answer, 
 void worker_prepare(struct worker *w, const struct worker_job *job, bool rests); /* answer unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
-bool worker_idle(struct worker *w); /* nothing runs, nothing waits: guesses send no event at their end */
-
 /* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts
  * the random numbers anew. */
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);

@@ -1,6 +1,7 @@
 """Turns: each message goes into the conversation it was meant for, in order, and is answered. The model is a nano one with random
 weights: what it says does not matter here."""
 import os
+import signal
 import sqlite3
 import subprocess
 import time
@@ -182,6 +183,37 @@ class Turns(ProgramCase):
         self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER} AND state = {INTERRUPTED}", [(2,)])
         t.send("\x04")
         self.assertEqual(t.end(), 0)
+
+    # ---- the model and its window ----
+
+    def test_a_model_chosen_while_an_answer_is_written_says_that_it_waits(self):
+        other = self.home / "other.gguf"
+        other.symlink_to(ROOT / "tests/golden/qwen2-nano-Q8_0.gguf")
+        t = self.open(*ENDLESS)
+        t.wait("F1 help")
+        self.send(t, "one")
+        t.wait("writing", 5)
+        self.send(t, f"/model {other}")
+        t.wait("other.gguf is loaded when the answer being written has ended", 2)
+        self.send(t, "two")
+        t.wait("waiting", 5)
+        t.key("esc")
+        models = self.wait_rows(f"SELECT model FROM message WHERE role = {ANSWER} ORDER BY id", lambda rows: len(rows) == 2)
+        self.assertEqual([model for model, in models], ["qwen2-nano Q4_0", "other Q8_0"], "the one that writes it")
+        t.key("esc")
+        self.leave(t)
+
+    def test_the_window_gauge_knows_an_answer_that_was_killed(self):
+        t = self.open(*ENDLESS)
+        t.wait("F1 help")
+        self.send(t, "one")
+        self.wait_rows(f"SELECT length(text) FROM message WHERE state = {STREAMING}", lambda rows: rows and rows[0][0] > 20)
+        t.kill(signal.SIGKILL)
+        (used,), = self.rows(f"SELECT prompt_tokens + generated_tokens FROM message WHERE role = {ANSWER}")
+        self.assertGreater(used, 20)
+        t = self.start("--resume")
+        t.wait(f"{used}/", 5)
+        self.leave(t)
 
 
 if __name__ == "__main__":

@@ -190,6 +190,32 @@ static void a_beginning_tells_what_it_could_become(void **state)
     models_free(names, n);
 }
 
+static void expect_name(const char *path, const char *expected)
+{
+    char name[40];
+    model_display_name(path, "Q4_1", name, sizeof name);
+    assert_string_equal(name, expected);
+}
+
+static void the_name_shown_is_the_files_without_its_extras(void **state)
+{
+    (void)state;
+    expect_name("/models/SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2-135M-Instruct Q4_1");
+    expect_name("qwen-q4_1-00001-of-00003.gguf", "qwen Q4_1");
+    expect_name("/a.b/plain", "plain Q4_1");
+    expect_name("", " Q4_1");
+}
+
+/* It goes into the database and on the screen as text. */
+static void the_name_shown_is_whole_characters(void **state)
+{
+    (void)state;
+    expect_name("模型模型模型模型模型模型模型模型.gguf", "模型模型模型模型模型模 Q4_1"); /* 33 bytes of 48 */
+    expect_name("x模型模型模型模型模型模型模型模型.gguf", "x模型模型模型模型模型模 Q4_1");
+    expect_name("xx模型模型模型模型模型模型模型模型.gguf", "xx模型模型模型模型模型 Q4_1");
+    expect_name("latin-\xe9t\xe9.gguf", "latin-\uFFFDt\uFFFD Q4_1");
+}
+
 static void relative_xdg_variables_count_as_absent(void **state)
 {
     (void)state;
@@ -213,6 +239,8 @@ int main(void)
         each(what_is_no_model_is_refused_in_a_sentence),
         each(a_name_is_looked_for_in_the_model_directory),
         each(a_beginning_tells_what_it_could_become),
+        each(the_name_shown_is_the_files_without_its_extras),
+        each(the_name_shown_is_whole_characters),
         each(relative_xdg_variables_count_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
