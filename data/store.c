@@ -339,6 +339,19 @@ static struct store_event *note_success(struct store *s)
     return record_event(STORE_RECOVERED, NULL);
 }
 
+/* A person must be able to rely on what the screen shows as sent: it shows that once this event has come. */
+static void announce_saved(struct store *s, struct op *const *ops, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ops[i]->type != PUT_MESSAGE || ops[i]->message.role != STORE_USER)
+            continue;
+        struct store_event *e = record_event(STORE_SAVED, NULL);
+        e->conversation.id = ops[i]->message.conversation;
+        e->message = ops[i]->message.id;
+        emit(s, e);
+    }
+}
+
 /* Tries writes, as one transaction; removes them unless they are to be tried again. If they fail together, each is
  * tried in its own transaction, so that one that is refused or too large holds up no other. */
 static void write_down(struct store *s, struct op *const *ops, size_t n)
@@ -347,6 +360,8 @@ static void write_down(struct store *s, struct op *const *ops, size_t n)
     if (n == 1 && result == DB_REFUSED)
         emit(s, record_event(STORE_ERROR, mem_string(s->db->error)));
     struct store_event *e = NULL;
+    if (result == DB_OK && !s->db->read_only)
+        announce_saved(s, ops, n);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < n; i++)
         ops[i]->busy = false;

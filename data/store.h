@@ -112,6 +112,7 @@ enum store_event_type {
     STORE_FOUND,     /* hits, n, and the query they answer */
     STORE_FAILING,   /* text: why writes are failing now; they are kept and retried */
     STORE_RECOVERED, /* all that was kept has been written */
+    STORE_SAVED,     /* conversation.id, message: a message of a person is on the disk now */
     STORE_NOTICE,    /* text: what the user should know about the file, such as a repair */
     STORE_READ_ONLY, /* text: why the file cannot be written. Puts go to a copy in memory, which ends with the store */
     STORE_OPEN_FAILED, /* text: why the file cannot be opened. The last event: nothing is answered or saved */
@@ -136,6 +137,7 @@ struct store_event { /* owned by whoever took it: store_event_free */
     char **prompts, **commands;
     size_t n_commands;
     struct store_hit *hits;
+    store_id message;
     char *text; /* message or query */
 };
 

@@ -28,7 +28,7 @@ void app_show_message(struct app *app, const struct conversation_message *m)
 {
     struct conversation_parts parts = conversation_parts(m);
     if (m->role == STORE_USER) {
-        ui_add(app->ui, m->id, UI_PERSON, parts.answer, parts.answer_len, m->created_ms);
+        ui_add(app->ui, m->id, UI_PERSON, parts.answer, parts.answer_len, m->saved ? m->created_ms : 0);
     } else {
         ui_add(app->ui, m->id, UI_MODEL_ANSWER, "", 0, m->created_ms);
         app_show_growth(app, m, parts);
@@ -337,6 +337,18 @@ static void failing(struct app *app, const struct store_event *event)
     buffer_free(&text);
 }
 
+/* The time beside a message shows that it is on the disk. */
+static void saved(struct app *app, const struct store_event *event)
+{
+    struct conversation *c = app_find(app, event->conversation.id);
+    struct conversation_message *m = c ? conversation_find(c, event->message) : NULL;
+    if (!m)
+        return;
+    m->saved = true;
+    if (c == app->shown)
+        ui_set_time(app->ui, m->id, m->created_ms);
+}
+
 void app_store_event(struct app *app, const struct store_event *event)
 {
     app->n_queries -= event->tag != 0;
@@ -360,6 +372,7 @@ void app_store_event(struct app *app, const struct store_event *event)
         ui_flash(app->ui, "Everything is saved again");
         app_notice(app, app->shown, "Everything is saved again.");
         break;
+    case STORE_SAVED: saved(app, event); break;
     case STORE_NOTICE: store_notice(app, event->text); break;
     case STORE_READ_ONLY: read_only(app, event); break;
     case STORE_OPEN_FAILED: app_leave(app, 1, event->text); break;

@@ -79,6 +79,7 @@ static void take_message(struct conversation *c, const struct store_message *fro
     m->parent = from->parent;
     m->role = from->role;
     m->state = from->state;
+    m->saved = true;
     buffer_puts(&m->text, from->text ? from->text : "");
     if (m->role == STORE_ASSISTANT)
         engine_thought_read(&m->thought, m->text.s, m->text.len, true);

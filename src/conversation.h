@@ -21,6 +21,7 @@ struct conversation_message {
     store_id id, parent;
     enum store_role role;
     enum store_state state;
+    bool saved;                                 /* a person's: it is on the disk (STORE_SAVED) */
     struct buffer text;                         /* all of it, of an answer with what was thought before it */
     struct engine_thought thought;              /* of an answer: its place in text */
     int64_t thought_began_ms, thought_ended_ms; /* since 1970; 0 = not yet, or it was in another run of the program */

@@ -437,6 +437,13 @@ void transcript_set_alternative(struct transcript *t, int64_t id, int number, in
     e->count = count;
 }
 
+void transcript_set_time(struct transcript *t, int64_t id, int64_t time_ms)
+{
+    struct entry *e = entry_of(t, id);
+    if (e)
+        e->time_ms = time_ms;
+}
+
 void transcript_remove(struct transcript *t, int64_t id)
 {
     struct entry *e = entry_of(t, id);

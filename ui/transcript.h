@@ -89,6 +89,7 @@ bool transcript_append_thought(struct transcript *t, int64_t id, const struct ui
                                size_t n);
 bool transcript_finish(struct transcript *t, int64_t id, const char *footnote);
 void transcript_set_alternative(struct transcript *t, int64_t id, int number, int count);
+void transcript_set_time(struct transcript *t, int64_t id, int64_t time_ms);
 void transcript_remove(struct transcript *t, int64_t id);
 struct entry *transcript_last(struct transcript *t, enum ui_role role); /* NULL: none */
 

@@ -387,6 +387,12 @@ void ui_set_alternative(struct ui *ui, int64_t id, int number, int count)
     ui->dirty = true;
 }
 
+void ui_set_time(struct ui *ui, int64_t id, int64_t time_ms)
+{
+    transcript_set_time(&ui->transcript, id, time_ms);
+    ui->dirty = true;
+}
+
 void ui_remove(struct ui *ui, int64_t id)
 {
     transcript_remove(&ui->transcript, id);

@@ -92,6 +92,8 @@ void ui_append_thought(struct ui *ui, int64_t id, const struct ui_thought *thoug
 void ui_finish(struct ui *ui, int64_t id, const char *footnote);
 /* The entry is one of several answers to the same question: which, from 1, and of how many. */
 void ui_set_alternative(struct ui *ui, int64_t id, int number, int count);
+/* A message that was added without a time has one now: it is saved. */
+void ui_set_time(struct ui *ui, int64_t id, int64_t time_ms);
 void ui_remove(struct ui *ui, int64_t id); /* the entry and all after it */
 
 /* The messages that wait for their turn in the conversation shown, oldest first: listed above the draft. */

@@ -55,7 +55,7 @@ class House:
 
 
 def sent(terminal):
-    """The messages of the person that the screen shows as sent: under "you", not in the draft, not marked as waiting."""
+    """The messages of the person that the screen shows as sent: under "you" and the time, which says that it is saved."""
     shown = []
     for block in PERSON.findall(terminal.text() + "\n"):
         lines = [line.strip() for line in block.splitlines()]

@@ -1,7 +1,9 @@
 """What is kept across restarts and between programs: why answers ended, drafts, prompts, titles; and what that costs the disk."""
 import os
 import shutil
+import re
 import signal
+import sqlite3
 import subprocess
 import unittest
 
@@ -27,6 +29,24 @@ class Kept(ProgramCase):
 
     def wait_answers(self, n):
         self.wait_rows(f"SELECT count(*) FROM message WHERE role = {ANSWER} AND state <> {STREAMING}", [(n,)])
+
+    # ---- a message is on the disk once its time is shown ----
+
+    def test_the_time_of_a_message_says_that_it_is_saved(self):
+        t = self.start()
+        self.ask(t, "One")
+        self.wait_answers(1)
+        lock = sqlite3.connect(self.db, isolation_level=None)
+        lock.execute("BEGIN IMMEDIATE")
+        self.ask(t, "Two")
+        t.wait(lambda s: re.search(r"^ you\n   Two$", s, re.M), 5)
+        t.wait(lambda s: s.count("kettle is on.") == 2, 10)
+        t.read(0.5)
+        self.assertRegex(t.text(), r"(?m)^ you \d\d:\d\d\n   One$")
+        self.assertRegex(t.text(), r"(?m)^ you\n   Two$")
+        lock.close()
+        t.wait(lambda s: re.search(r"^ you \d\d:\d\d\n   Two$", s, re.M), 10)
+        self.leave(t)
 
     # ---- why an answer ended ----
 

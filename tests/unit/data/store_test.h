@@ -48,10 +48,19 @@ static inline int remove_dir(void **state)
     return nftw(test_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The next event, which must be of this type. */
+/* The next event but STORE_SAVED; NULL when there is none for so long. */
+static inline struct store_event *next_event(struct store *s, int timeout_ms)
+{
+    struct store_event *e;
+    while ((e = store_wait(s, timeout_ms)) && e->type == STORE_SAVED)
+        store_event_free(e);
+    return e;
+}
+
+/* The next event but STORE_SAVED, which must be of this type. */
 static inline struct store_event *expect(struct store *s, enum store_event_type type)
 {
-    struct store_event *e = store_wait(s, PATIENCE_MS);
+    struct store_event *e = next_event(s, PATIENCE_MS);
     assert_non_null(e);
     if (e->type != type && e->text)
         print_message("unexpected event: %s\n", e->text);

@@ -131,7 +131,7 @@ static int as_nobody(int (*test)(void))
 static int cannot_open(const char *path, const char *words)
 {
     struct store *s = store_open(path, NULL, NULL, test_err, sizeof test_err);
-    struct store_event *e = store_wait(s, PATIENCE_MS);
+    struct store_event *e = next_event(s, PATIENCE_MS);
     bool refused =
         e && e->type == STORE_OPEN_FAILED && strstr(e->text, words) && strstr(e->text, "Permission denied");
     if (!refused)
@@ -346,7 +346,7 @@ static void survive(const char *path, struct store *s, void (*make_room)(void))
     e = expect(s, STORE_LIST);
     assert_int_equal(e->n, 2);
     store_event_free(e);
-    e = store_wait(s, 2500); /* it is tried again, but said only once */
+    e = next_event(s, 2500); /* it is tried again, but said only once */
     assert_null(e);
     expect_sql(path, "SELECT count(*) FROM message WHERE id > 11",
                "0"); /* in order: the small one waits for the big */
@@ -515,6 +515,33 @@ static void another_programs_lock_is_waited_out(void **state)
     sqlite3_close(other);
     drop(s, STORE_RECOVERED);
     expect_path(s, 1, 10, 11, 0);
+    close_ok(s);
+}
+
+static void a_message_is_saved_when_it_is_in_the_file_and_not_before(void **state)
+{
+    (void)state;
+    struct store *s = open_with_a_question(test_db);
+    sqlite3 *other = lock_file("BEGIN IMMEDIATE");
+    store_put_message(
+        s, &(struct store_message){.id = 12, .conversation = 1, .parent = 10, .role = STORE_USER, .text = "later"});
+    struct store_event *e;
+    while ((e = store_wait(s, PATIENCE_MS)) && e->type != STORE_FAILING) {
+        assert_true(e->type != STORE_SAVED || e->message != 12);
+        store_event_free(e);
+    }
+    store_event_free(e);
+    sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(other);
+    e = await(s, STORE_SAVED);
+    assert_true(e->message == 12 && e->conversation.id == 1);
+    store_event_free(e);
+    put_message(s, 13, 1, 12, "an answer");
+    drop(s, STORE_RECOVERED);
+    store_list(s, 5);
+    e = store_wait(s, PATIENCE_MS); /* an answer is not announced */
+    assert_int_equal(e->type, STORE_LIST);
+    store_event_free(e);
     close_ok(s);
 }
 
@@ -761,6 +788,7 @@ int main(void)
         T(a_file_that_is_away_for_a_while_loses_nothing),
         T(a_lost_mount_that_comes_back_loses_nothing),
         T(another_programs_lock_is_waited_out),
+        T(a_message_is_saved_when_it_is_in_the_file_and_not_before),
         T(opening_a_locked_file_returns_at_once_and_keeps_what_is_written),
         T(closing_a_store_that_never_opened_loses_only_what_was_queued),
         T(closing_while_writes_fail_says_so),
