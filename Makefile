@@ -104,6 +104,19 @@ $(BUILD)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(unit_objects_$(1)) $(BUILD)/fl
 endef
 $(foreach r,base $(ROOMS),$(eval $(call unit_rule,$(r))))
 
+# The tests of src/app_*.c bring a ui, a store and a worker of their own (fake_rooms.h): the linker takes from the
+# archive only what these leave undefined.
+APP_OBJECTS := $(filter $(BUILD)/src/app%,$(PROGRAM_OBJECTS))
+unit_objects_app = $(APP_OBJECTS) $(BUILD)/librest.a $(BUILD)/libengine.a
+$(BUILD)/librest.a: $(filter-out $(APP_OBJECTS) $(BUILD)/src/main.o,$(PROGRAM_OBJECTS))
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
+$(BUILD)/tests/unit/src/test_app_%: tests/unit/src/test_app_%.c $(unit_objects_app) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(DEP_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(unit_objects_app) -lcmocka $(LIBS)
+
 .PHONY: unit
 unit: $(UNIT_TESTS)
 
