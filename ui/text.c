@@ -276,19 +276,23 @@ char *text_valid(const char *s, size_t n, size_t *out_n)
     return buffer_take(&b);
 }
 
-/* Boundaries are found within one line: the algorithms want context, and a newline is a boundary of every kind. */
-struct line_span {
+/* Boundaries are found within a window of the line: the algorithms want some context, but a line may have a megabyte. A
+ * newline is a boundary of every kind, and so is the place between two spaces or between a space and a letter. */
+#define WINDOW 512
+
+struct window {
     size_t start, end;
 };
 
-static struct line_span line_around(const char *s, size_t n, size_t at)
+/* The window around at, `reach` bytes to either side where the line is so long, at code points. */
+static struct window window_around(const char *s, size_t n, size_t at, size_t reach)
 {
-    struct line_span l = {at, at};
-    while (l.start && s[l.start - 1] != '\n')
-        l.start--;
-    while (l.end < n && s[l.end] != '\n')
-        l.end++;
-    return l;
+    struct window w = {at, at};
+    while (w.start && s[w.start - 1] != '\n' && (at - w.start < reach || ((unsigned char)s[w.start] & 0xc0) == 0x80))
+        w.start--;
+    while (w.end < n && s[w.end] != '\n' && (w.end - at < reach || ((unsigned char)s[w.end] & 0xc0) == 0x80))
+        w.end++;
+    return w;
 }
 
 typedef void boundary_fn(const uint8_t *s, size_t n, char *p);
@@ -296,36 +300,84 @@ typedef void boundary_fn(const uint8_t *s, size_t n, char *p);
 /* The nearest boundary from at within its line, in the direction given; the line's edge if there is none. */
 static size_t boundary(const char *s, size_t n, size_t at, bool forward, boundary_fn *find)
 {
-    struct line_span l = line_around(s, n, at);
-    size_t length = l.end - l.start, i = at - l.start;
-    if (!length)
-        return at;
-    char *breaks = mem_new(1, length);
-    find(u8(s + l.start), length, breaks);
-    if (forward)
-        do
-            i++;
-        while (i < length && !breaks[i]);
-    else
-        do
-            i--;
-        while (i > 0 && !breaks[i]);
-    free(breaks);
-    return l.start + i;
+    for (size_t reach = WINDOW;; reach *= 8) {
+        struct window w = window_around(s, n, at, reach);
+        size_t length = w.end - w.start, i = at - w.start;
+        if (!length)
+            return at;
+        char *breaks = mem_new(length, 1);
+        find(u8(s + w.start), length, breaks);
+        if (forward)
+            do
+                i++;
+            while (i < length && !breaks[i]);
+        else
+            do
+                i--;
+            while (i > 0 && !breaks[i]);
+        free(breaks);
+        size_t found = w.start + i;
+        bool at_edge =
+            forward ? i == length && w.end < n && s[w.end] != '\n' : !i && w.start && s[w.start - 1] != '\n';
+        if (!at_edge)
+            return found;
+    }
 }
 
+/* Whether a code point that is not drawn begins at `at`: it takes no step of the caret. */
+static bool is_invisible(const char *s, size_t n, size_t at)
+{
+    uint32_t cp;
+    if (at >= n || (unsigned char)s[at] < 0x80)
+        return false;
+    text_decode(s + at, n - at, &cp);
+    return is_dropped(cp, false);
+}
+
+static size_t code_point_before(const char *s, size_t at)
+{
+    do
+        at--;
+    while (at && ((unsigned char)s[at] & 0xc0) == 0x80);
+    return at;
+}
+
+static bool is_line_start(const char *s, size_t at)
+{
+    return !at || s[at - 1] == '\n';
+}
+
+/* Invisible code points belong to the character before them; at the beginning of a line to the one after them. */
 size_t text_next(const char *s, size_t n, size_t at)
 {
     if (at >= n)
         return n;
-    return s[at] == '\n' ? at + 1 : boundary(s, n, at, true, u8_grapheme_breaks);
+    if (s[at] == '\n')
+        return at + 1;
+    bool first = is_line_start(s, at);
+    do {
+        bool invisible = is_invisible(s, n, at);
+        at = boundary(s, n, at, true, u8_grapheme_breaks);
+        first = first && invisible;
+    } while (at < n && s[at] != '\n' && (first || is_invisible(s, n, at)));
+    return at;
 }
 
 size_t text_prev(const char *s, size_t n, size_t at)
 {
     if (!at)
         return 0;
-    return s[at - 1] == '\n' ? at - 1 : boundary(s, n, at, false, u8_grapheme_breaks);
+    if (s[at - 1] == '\n')
+        return at - 1;
+    bool invisible;
+    do {
+        at = boundary(s, n, at, false, u8_grapheme_breaks);
+        invisible = is_invisible(s, n, at);
+    } while (invisible && !is_line_start(s, at));
+    size_t before = at;
+    while (!is_line_start(s, before) && is_invisible(s, n, code_point_before(s, before)))
+        before = code_point_before(s, before);
+    return is_line_start(s, before) ? before : at;
 }
 
 static bool is_word(const char *s, size_t n)

@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,56 @@ static void words_are_counted_as_word_processors_do(void **state)
     assert_int_equal(words("naïve\xff한국어 \xe4\xba"), 1);
 }
 
+static void newer_emoji_are_two_columns_wide(void **state)
+{
+    (void)state;
+    clean("a🫨b", "a🫨b"); /* U+1FAE8, Unicode 15 */
+    assert_int_equal(text_width("🫨", 4), 2);
+    clean("\xf0\x9f\xab\xbf", "\xf0\x9f\xab\xbf"); /* U+1FAFF, reserved for one to come */
+    clean("\xf0\xaf\xbf\xbf", "�");
+    assert_int_equal(text_width("中a\xcc\x81", 6), 3);
+}
+
+static void invisible_characters_take_no_step(void **state)
+{
+    (void)state;
+    static const char *const invisible[] = {"\u200b", "\ufeff", "\u2060", "\u202e", "\u2066", "\u200b\u2069\u200e"};
+    for (size_t i = 0; i < sizeof invisible / sizeof *invisible; i++) {
+        char s[64];
+        size_t n = (size_t)snprintf(s, sizeof s, "a%sb", invisible[i]), gap = strlen(invisible[i]);
+        assert_int_equal(text_next(s, n, 0), 1 + gap);
+        assert_int_equal(text_next(s, n, 1 + gap), n);
+        assert_int_equal(text_prev(s, n, n), 1 + gap);
+        assert_int_equal(text_prev(s, n, 1 + gap), 0);
+        n = (size_t)snprintf(s, sizeof s, "\n%sb%s\n%s", invisible[i], invisible[i], invisible[i]);
+        assert_int_equal(text_next(s, n, 1), 2 + 2 * gap); /* at the beginning of a line */
+        assert_int_equal(text_prev(s, n, 2 + 2 * gap), 1);
+        assert_int_equal(text_next(s, n, 3 + 2 * gap), n); /* and where nothing else is */
+        assert_int_equal(text_prev(s, n, n), 3 + 2 * gap);
+    }
+}
+
+static void steps_in_a_very_long_line(void **state)
+{
+    (void)state;
+    size_t n = 0, cap = 400000;
+    char *s = malloc(cap);
+    while (n + 64 < cap)
+        n += (size_t)snprintf(s + n, cap - n, "中e\u0301👨‍👩‍👧 word ");
+    static const size_t lengths[] = {3, 3, 18, 1, 1, 1, 1, 1, 1};
+    size_t at = 0;
+    for (size_t i = 0; at < n; i++) { /* back and forth; the same steps at every place */
+        size_t next = text_next(s, n, at);
+        assert_int_equal(next - at, lengths[i % 9]);
+        assert_int_equal(text_prev(s, n, next), at);
+        at = next;
+    }
+    memset(s, 'x', cap);
+    assert_int_equal(text_word_next(s, cap, 5), cap);
+    assert_int_equal(text_word_prev(s, cap, cap - 5), 0);
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +262,9 @@ int main(void)
         cmocka_unit_test(words_are_counted_as_word_processors_do),
         cmocka_unit_test(valid_text_is_fit_for_the_draft),
         cmocka_unit_test(finding_leaves_letter_case_aside),
+        cmocka_unit_test(newer_emoji_are_two_columns_wide),
+        cmocka_unit_test(invisible_characters_take_no_step),
+        cmocka_unit_test(steps_in_a_very_long_line),
     };
     setlocale(LC_ALL, "C.UTF-8");
     return cmocka_run_group_tests(tests, NULL, NULL);
