@@ -339,7 +339,7 @@ static void do_interrupt(struct ui *ui, const char *argument)
     } else if (ui_answering(ui) && !is_stopping(ui)) {
         take_back_all(ui);
         stop(ui);
-    } else if (ui->draft.text.len) {
+    } else if (ui->draft.text.len && (ui->plain || !draw_is_too_small())) {
         draft_clear(&ui->draft);
         ui_flash(ui, "draft cleared; Alt-Y brings it back");
     } else if (ui->quit_asked && now - ui->quit_asked < QUIT_WITHIN_MS) {

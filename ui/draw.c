@@ -28,7 +28,7 @@ struct frame {
     bool caret;
 };
 
-static bool too_small(void)
+bool draw_is_too_small(void)
 {
     return screen_columns() < MIN_COLUMNS || screen_rows() < MIN_ROWS;
 }
@@ -427,13 +427,14 @@ static void draw_waiting_messages(const struct ui *ui, const struct frame *f)
     }
 }
 
-static void draw_too_small(void)
+static void draw_too_small(const struct ui *ui)
 {
     char text[64];
     struct flow f = {0};
     struct lines l = {0};
     snprintf(text, sizeof text, "too small: chinwag needs at least %dx%d", MIN_COLUMNS, MIN_ROWS);
-    flow_add_raw(&f, text, strlen(text), 0);
+    const char *shown = ui->flash ? ui->flash : text;
+    flow_add_raw(&f, shown, strlen(shown), 0);
     flow_wrap(&f, screen_columns(), false, "", 0, &l);
     for (int y = 0; y < screen_rows() && (size_t)y < l.n; y++)
         screen_line(y, 0, screen_columns(), &l, &l.v[y], 0);
@@ -444,8 +445,8 @@ static void draw_too_small(void)
 void draw(struct ui *ui)
 {
     screen_begin();
-    if (too_small()) {
-        draw_too_small();
+    if (draw_is_too_small()) {
+        draw_too_small(ui);
         screen_end(0, 0, false);
         return;
     }

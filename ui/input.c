@@ -52,6 +52,8 @@ bool input_edit(struct draft *d, int key)
 
 void input_paste(struct ui *ui, const char *s, size_t n)
 {
+    if (draw_is_too_small())
+        return;
     if (ui->prompt.kind == PROMPT_NONE) {
         ui->focus = FOCUS_DRAFT;
         ui->help = false;
@@ -144,13 +146,16 @@ void input_key(struct ui *ui, int key)
         ui_flash_end(ui);
     if (action != ACTION_INTERRUPT)
         ui->quit_asked = 0;
+    bool everywhere = action == ACTION_INTERRUPT || action == ACTION_REDRAW || action == ACTION_SUSPEND;
+    if (draw_is_too_small() && !everywhere)
+        return;
     if (ui->help && help_key(ui, key))
         return;
     if (key == KEYS_WHEEL_UP || key == KEYS_WHEEL_DOWN) {
         transcript_scroll(&ui->transcript, key == KEYS_WHEEL_UP ? -WHEEL_LINES : WHEEL_LINES);
         return;
     }
-    if (action == ACTION_STOP || action == ACTION_INTERRUPT || action == ACTION_REDRAW || action == ACTION_SUSPEND) {
+    if (action == ACTION_STOP || everywhere) {
         command_do(ui, action, "");
         return;
     }

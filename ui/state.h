@@ -234,6 +234,7 @@ void panel_free(struct ui *ui);
 void draw(struct ui *ui);
 void draw_measure(struct ui *ui); /* gives the transcript its size */
 int draw_draft_width(struct ui *ui);
+bool draw_is_too_small(void); /* the terminal is: the draft is not shown, so no key goes there */
 
 /* ---- copy.c ---- */
 void copy_answer(struct ui *ui, const char *argument); /* /copy */

@@ -144,6 +144,51 @@ class Surroundings(KeysTest):
         self.assertEqual(t.end(), 0)
 
 
+class Characters(KeysTest):
+    def test_emoji_newer_than_the_c_library_are_drawn(self):
+        t = self.start()
+        t.keys("a\U0001fae8b")  # Unicode 15
+        self.assertEqual(self.draft(t), ["a\U0001fae8b"])
+        self.assertEqual(t.cursor(), (22, 2 + 4))
+
+    def test_invisible_characters_take_no_step_of_the_caret(self):
+        t = self.start()
+        for invisible in "\u200b\ufeff\u2060\u202e\u2066\u200e":
+            t.keys("a" + invisible + "b\x1b[D")
+            self.assertEqual(t.cursor(), (22, 3))
+            t.keys("\x1b[D")
+            self.assertEqual(t.cursor(), (22, 2), repr(invisible))
+            t.keys("\x1b[F\x7f\x7f")
+            self.assertEqual(t.cursor(), (22, 2), repr(invisible))
+
+
+class TooSmall(KeysTest):
+    def test_no_key_goes_to_a_draft_that_is_not_seen(self):
+        t = self.start()
+        t.keys("a draft")
+        t.become(20, 5)
+        t.wait("too small")
+        t.keys("!\r\x7f\x1b[200~pasted\x1b[201~/quit\r\x0f\x05")
+        t.become(80, 24)
+        self.assertEqual(self.draft(t), ["a draft"])
+        self.assertEqual([e for e in t.events().splitlines() if not e.startswith("DRAFT")], [])
+
+    def test_ctrl_c_stops_the_answer_and_leaves(self):
+        t = self.start(UI_DEMO_DELAY="500")
+        t.keys("question\r")
+        t.wait("Here is")
+        t.keys("a draft")
+        t.become(20, 5)
+        t.send("\x03")
+        t.wait_event("STOP")
+        t.settle()
+        t.send("\x03")
+        t.wait("again")
+        self.assertNotIn("QUIT", t.events())
+        t.send("\x03")
+        self.assertEqual(t.end(), 0)
+
+
 class PastesWithoutMarks(KeysTest):
     def test_lines_in_one_reading_are_one_draft(self):
         for text, lines in (("one\rtwo\rthree\r", ["one", "two", "three", ""]), ("one\r\ntwo", ["one", "two"]),
