@@ -304,6 +304,7 @@ static void add_to_job(struct conversation_job *job, store_id id, enum engine_ro
         buffer_puts(&job->texts[n - 1], "\n\n");
     else
         job->messages[n++].role = role;
+    job->messages[n - 1].own = job->texts[n - 1].len;
     job->messages[n - 1].id = id; /* of joined ones the last: a summary up to it covers them all */
     buffer_add(&job->texts[n - 1], text, len);
     job->job.n_messages = n;

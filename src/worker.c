@@ -31,7 +31,7 @@ static struct job *job_copy(const struct worker_job *from)
                         .stop_loops = from->stop_loops};
     for (size_t i = 0; i < from->n_messages; i++) {
         const struct worker_message *m = &from->messages[i];
-        job->messages[i] = (struct job_message){m->id, m->role, mem_string(m->text), strlen(m->text)};
+        job->messages[i] = (struct job_message){m->id, m->role, mem_string(m->text), strlen(m->text), m->own};
     }
     return job;
 }

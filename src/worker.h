@@ -37,6 +37,7 @@ struct worker_message {
     int64_t id;            /* the worker remembers the token ids of answers it wrote under their id */
     enum engine_role role; /* ENGINE_USER or ENGINE_ASSISTANT */
     const char *text;
+    size_t own; /* where in text the message itself begins: before it stand earlier ones that were never answered */
 };
 
 struct worker_job {

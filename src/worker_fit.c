@@ -4,6 +4,7 @@
  * is cut in its middle. */
 #include "worker.h"
 
+#include "base/mem.h"
 #include "worker_state.h"
 
 #include <stdio.h>
@@ -15,20 +16,26 @@ enum {
     SLACK = 64, /* tokens an estimate may be too high by */
 };
 
+/* What stands for the message from now on: its text cut in the middle, without earlier messages that were not
+ * answered. Where one of those was too long, leaving it out is enough. */
 static void cut_message(struct worker *w, const struct job *job, const struct job_message *m, int max)
 {
-    char *cut = worker_cut_to(w, m->text, m->len, max);
-    if (!cut)
+    char *cut = worker_cut_to(w, m->text + m->own, m->len - m->own, max);
+    const char *what =
+        cut ? "The message is too long for the window of %d tokens: the model sees its beginning and its end."
+            : "An earlier message that was not answered is too long for the window of %d tokens: the "
+              "model does not see it.";
+    if (!cut && !m->own)
         return;
+    if (!cut)
+        cut = mem_copy(m->text + m->own, m->len - m->own);
     struct remembered *r = recall_message(w->recall, m->id, m->text, m->len);
     bool again = r->cut != NULL;
     recall_set_cut(r, cut, worker_count(w, cut, strlen(cut)));
     if (again)
         return;
     char text[200];
-    snprintf(text, sizeof text,
-             "The message is too long for the window of %d tokens: the model sees its beginning and its end.",
-             engine_session_n_ctx(w->session));
+    snprintf(text, sizeof text, what, engine_session_n_ctx(w->session));
     worker_notice(w, job, text);
 }
 

@@ -22,7 +22,7 @@ struct job_message {
     int64_t id;
     enum engine_role role;
     char *text;
-    size_t len;
+    size_t len, own; /* own: see worker_message */
 };
 
 struct job { /* a copy of a worker_job that compaction changes */

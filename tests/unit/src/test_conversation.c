@@ -165,6 +165,10 @@ static void an_answer_that_never_came_leaves_one_question(void **state)
     conversation_finish(conversation_answer(c, "model"), WORKER_END_STOPPED, NULL, &(struct engine_stats){0});
     ask("two");
     job_is(0, "-|user:one\n\ntwo");
+    struct conversation_job job;
+    conversation_job_make(&job, c, 0);
+    assert_string_equal(job.messages[0].text + job.messages[0].own, "two");
+    conversation_job_free(&job);
 }
 
 static void the_system_prompt_is_the_conversations_own(void **state)

@@ -39,7 +39,7 @@ static void until_idle(struct worker *w)
 static void guess_that(struct chat *c, const char *draft, bool rests)
 {
     assert_true(c->n < CHAT_MAX);
-    c->messages[c->n] = (struct worker_message){0, ENGINE_USER, draft};
+    c->messages[c->n] = (struct worker_message){0, ENGINE_USER, draft, 0};
     c->n++;
     struct worker_job job = chat_job(c, 0);
     worker_prepare(c->w, &job, rests);

@@ -314,7 +314,7 @@ static void watched_answer(struct watch *watch, int change_after)
     worker_event_free(wait_for(w, WORKER_LOADED));
     set_temperature(w, 0);
     watch->w = w;
-    struct worker_message question = {1, ENGINE_USER, "Hello"};
+    struct worker_message question = {1, ENGINE_USER, "Hello", 0};
     struct worker_job job = {
         .conversation = 1, .answer = 2, .messages = &question, .n_messages = 1, .max_tokens = 20};
     worker_generate(w, &job);

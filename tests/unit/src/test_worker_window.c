@@ -84,6 +84,32 @@ static void a_message_larger_than_the_window_is_cut_with_a_notice(void **state)
     worker_close(w);
 }
 
+/* Sent, stopped before its first word, and followed by another: the template wants them as one. */
+static void a_huge_message_without_an_answer_makes_way_for_the_next(void **state)
+{
+    (void)state;
+    struct worker *w = open_worker(nano, 512);
+    struct chat *c = chat_new(w);
+    char *text = long_text(100000);
+    size_t own = strlen(text);
+    text = mem_resize(text, own + 6, 1);
+    strcpy(text + own, "Hello");
+    int64_t answer = chat_add(c, ENGINE_USER, text) + 1;
+    c->messages[0].own = own;
+    struct worker_job job = chat_job(c, answer);
+    worker_generate(w, &job);
+    struct worker_event *e = wait_for(w, WORKER_NOTICE);
+    assert_non_null(strstr(e->text, "An earlier message that was not answered"));
+    worker_event_free(e);
+    e = wait_for(w, WORKER_DONE);
+    assert_int_not_equal(e->end, WORKER_END_FAILED);
+    assert_in_range(e->stats.prompt_tokens, 1, 128);
+    worker_event_free(e);
+    free(text);
+    chat_free(c);
+    worker_close(w);
+}
+
 static void a_system_prompt_larger_than_the_window_is_cut_with_a_notice(void **state)
 {
     (void)state;
@@ -233,6 +259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hundred_turns_never_fail_when_all_messages_are_always_sent),
         cmocka_unit_test(a_hundred_turns_never_fail_with_the_default_model),
         cmocka_unit_test(a_message_larger_than_the_window_is_cut_with_a_notice),
+        cmocka_unit_test(a_huge_message_without_an_answer_makes_way_for_the_next),
         cmocka_unit_test(a_system_prompt_larger_than_the_window_is_cut_with_a_notice),
         cmocka_unit_test(a_summary_from_a_larger_window_is_shortened),
         cmocka_unit_test(a_long_conversation_without_a_summary_is_taken_up),

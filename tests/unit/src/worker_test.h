@@ -149,7 +149,7 @@ static inline int64_t chat_add(struct chat *c, enum engine_role role, const char
 {
     assert_true(c->n < CHAT_MAX);
     c->texts[c->n] = mem_string(text);
-    c->messages[c->n] = (struct worker_message){++c->next_id, role, c->texts[c->n]};
+    c->messages[c->n] = (struct worker_message){++c->next_id, role, c->texts[c->n], 0};
     c->n++;
     return c->next_id;
 }
