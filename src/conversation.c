@@ -346,6 +346,8 @@ void conversation_job_make(struct conversation_job *job, const struct conversati
     size_t end = answer ? count_to(c, answer) : 0;
     begin_job(job, c, end ? end - 1 : c->n);
     end_job(job, c, answer);
+    if (end > 1) /* a question and its answer are the first two */
+        job->job.draw = (uint64_t)(end - 2) << 16 | (uint64_t)(c->messages[end - 1].number - 1);
 }
 
 void conversation_job_guess(struct conversation_job *job, const struct conversation *c, const char *draft)

@@ -27,6 +27,7 @@ static struct job *job_copy(const struct worker_job *from)
                         .messages = mem_new(from->n_messages, sizeof *job->messages),
                         .n_messages = from->n_messages,
                         .max_tokens = from->max_tokens,
+                        .draw = from->draw,
                         .skip_thought = from->skip_thought,
                         .stop_loops = from->stop_loops};
     for (size_t i = 0; i < from->n_messages; i++) {
@@ -226,14 +227,27 @@ struct engine_sampling worker_sampling(struct worker *w)
     return sampling;
 }
 
+static void start_random_numbers(struct worker *w, uint64_t seed)
+{
+    const uint64_t apart = 0x9e3779b97f4a7c15; /* 2^64 / golden ratio: far from what other small seeds give */
+    w->seed = seed;
+    engine_session_seed(w->session, seed ? seed + w->draw * apart : 0);
+}
+
 void worker_apply_settings(struct worker *w)
 {
     uint64_t seed = worker_sampling(w).seed;
-    if (seed && seed != w->seed) {
-        w->seed = seed;
-        engine_session_seed(w->session, seed);
-    }
+    if (seed != w->seed)
+        start_random_numbers(w, seed);
     worker_take_threads(w);
+}
+
+void worker_seed_answer(struct worker *w, const struct job *job)
+{
+    uint64_t seed = worker_sampling(w).seed;
+    w->draw = job->draw;
+    if (seed)
+        start_random_numbers(w, seed);
 }
 
 /* ---- loading ---- */
@@ -261,6 +275,8 @@ static void take_model(struct worker *w, engine_model *model, engine_session *se
     w->session = session;
     if (!w->sampling_given)
         w->sampling = engine_default_sampling(model);
+    if (!w->sampling.seed)
+        w->sampling.seed = w->options.seed;
     pthread_mutex_unlock(&w->lock);
     engine_session_close(old);
     engine_model_close(w->model);

@@ -48,6 +48,8 @@ struct worker_job {
     const struct worker_message *messages; /* the verbatim tail, oldest first; the last is the person's new one */
     size_t n_messages;
     int max_tokens;    /* of the answer; 0 = as the window allows */
+    uint64_t draw;     /* which answer of its conversation this is, 0 = the first: with a fixed seed each has random
+                          numbers of its own, and the same ones in every conversation */
     bool skip_thought; /* the prompt ends with an empty thought where the template has one: engine_skip_thought */
     bool stop_loops;   /* ends the answer once it repeats itself without end: repetition.h */
 };
@@ -65,8 +67,8 @@ void worker_compact(struct worker *w, const struct worker_job *job); /* answer, 
 void worker_prepare(struct worker *w, const struct worker_job *job, bool rests); /* answer unused */
 void worker_load(struct worker *w, const char *model_path); /* another model; on failure the present one stays */
 
-/* Acts on the next token. Until it is called the file's defaults hold. A seed other than 0 and the last one starts
- * the random numbers anew. */
+/* Takes effect at the next token. Until the first call the model file's defaults apply. With a fixed seed the random
+ * numbers restart at every answer (worker_job.draw) and whenever the seed changes; seed 0 = random. */
 void worker_set_sampling(struct worker *w, const struct engine_sampling *sampling);
 void worker_set_threads(struct worker *w, int threads);
 

@@ -141,6 +141,7 @@ static enum worker_end evaluate_and_write(struct answer *a, char *err, size_t ca
     case FIT_OK:
         a->n_prompt = prompt.n;
         worker_apply_settings(a->w);
+        worker_seed_answer(a->w, a->job);
         emit_progress(a, 0, true);
         a->job->waited_ms = clock_ms() - a->job->given_ms;
         switch (engine_session_prompt(a->w->session, prompt.ids, prompt.n, on_progress, a, err, cap)) {

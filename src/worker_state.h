@@ -31,6 +31,7 @@ struct job { /* a copy of a worker_job that compaction changes */
     struct job_message *messages; /* all that came; the first `covered` are in the summary */
     size_t n_messages, covered;
     int max_tokens;
+    uint64_t draw;
     bool skip_thought, stop_loops;
     bool guess;       /* for worker_prepare: nothing is said about it */
     bool rests;       /* ... whose last message may be sent as it is */
@@ -77,7 +78,8 @@ struct worker {
     /* The thread's own. */
     engine_model *model;
     int session_threads;     /* last set */
-    uint64_t seed;           /* last used */
+    uint64_t seed;           /* last used; 0 = random */
+    uint64_t draw;           /* of the answer being written */
     int message_overhead;    /* tokens the template puts around a message */
     int64_t noticed_system;  /* conversation whose system prompt was last said to be cut */
     double last_progress_ms; /* clock_ms of the last event that only says how far something is */
@@ -97,6 +99,7 @@ bool worker_interrupted(struct worker *w);
 void worker_take_threads(struct worker *w);
 /* ... and a changed seed. */
 void worker_apply_settings(struct worker *w);
+void worker_seed_answer(struct worker *w, const struct job *job); /* before its first token */
 struct engine_sampling worker_sampling(struct worker *w); /* for the next token */
 
 /* ---- worker_answer.c ---- */

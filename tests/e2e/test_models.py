@@ -149,6 +149,39 @@ class Contents(Case):
         self.refused("feed_forward_length holds 0", feed_forward=[0, 0])
 
 
+class Seeds(Case):
+    """With a fixed seed an answer depends on the conversation alone."""
+    ANSWERS = "select text from message where role = 2 and state != 1 and text != '' order by created_ms, id"
+
+    def setUp(self):
+        super().setUp()
+        self.options = ("-m", NANO, "-t", "1", "--temp", "1", "-n", "24", "--seed", "7")
+
+    def test_the_same_question_gets_the_same_answer_in_every_new_conversation(self):
+        t = self.open(*self.options)
+        answers = lambda n: [r[0] for r in self.wait_rows(self.ANSWERS, lambda rows: len(rows) == n)]
+        self.ask(t, "Name one")
+        first = answers(1)[0]
+        t.key("ctrl-n")
+        self.ask(t, "Name one")
+        self.assertEqual(answers(2)[1], first)
+        self.ask(t, "And another")
+        self.assertNotEqual(answers(3)[2], first)
+        self.ask(t, "/set seed 8")
+        t.key("ctrl-n")
+        self.ask(t, "Name one")
+        self.assertNotEqual(answers(4)[3], first)
+        self.ask(t, "/set seed 7")
+        t.key("ctrl-n")
+        self.ask(t, "Name one")
+        self.assertEqual(answers(5)[4], first)
+        t.send(b"\x1br")
+        self.assertNotEqual(answers(6)[5], first)
+        self.leave(t)
+        printed = self.run_(*self.options, "-p", "Name one").stdout
+        self.assertEqual(printed.strip(), first.strip())
+
+
 class Inspect(Case):
     def test_tells_what_it_can_of_a_file_that_cannot_be_run(self):
         cases = {

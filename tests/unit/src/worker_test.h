@@ -94,7 +94,7 @@ static inline struct worker *open_worker(const char *path, int n_ctx)
 
 static inline void set_temperature(struct worker *w, float temperature)
 {
-    struct engine_sampling sampling = {.temperature = temperature, .top_p = 1, .repeat_penalty = 1};
+    struct engine_sampling sampling = {.temperature = temperature, .top_p = 1, .repeat_penalty = 1, .seed = 1};
     worker_set_sampling(w, &sampling);
 }
 
@@ -162,7 +162,8 @@ static inline struct worker_job chat_job(const struct chat *c, int64_t answer)
                                .summary = c->summary,
                                .messages = c->messages + c->summarized,
                                .n_messages = c->n - c->summarized,
-                               .max_tokens = c->max_tokens};
+                               .max_tokens = c->max_tokens,
+                               .draw = answer && c->n ? c->n - 1 : 0};
 }
 
 static inline void chat_summarized(struct chat *c, const struct worker_event *e)
