@@ -6,6 +6,7 @@
 #include "cpu.h"
 
 #include "../src/base/mem.h"
+#include "cgroup.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -130,23 +131,11 @@ const char *cpu_choose(char *err, size_t cap)
 
 /* ---- cores ---------------------------------------------------------------------------------------------- */
 
-#define PATH_BYTES 8192 /* PATH_MAX twice: a root, and a group's path below it */
-
-static bool read_line(const char *path, char *line, size_t cap)
-{
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return false;
-    bool ok = fgets(line, (int)cap, f) != NULL;
-    fclose(f);
-    return ok;
-}
-
 static bool read_cpu_number(const char *root, int cpu, const char *file, long *out)
 {
-    char path[PATH_BYTES], line[256];
+    char path[CGROUP_PATH_BYTES], line[256];
     snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%d/%s", root, cpu, file);
-    return read_line(path, line, sizeof line) && sscanf(line, "%ld", out) == 1;
+    return cgroup_read_line(path, line, sizeof line) && sscanf(line, "%ld", out) == 1;
 }
 
 /* How strong a core is, in units that only compare within one machine; 0 where the kernel does not say. */
@@ -197,83 +186,25 @@ static int strong_cores(const char *root, const int *cores, int n)
 
 static double quota_v2(const char *dir)
 {
-    char path[PATH_BYTES], line[64];
+    char path[CGROUP_PATH_BYTES], line[64];
     double quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", dir);
-    if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
+    if (cgroup_read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
         return quota / period;
     return 0;
 }
 
 static double quota_v1(const char *dir)
 {
-    char path[PATH_BYTES], line[64];
+    char path[CGROUP_PATH_BYTES], line[64];
     double quota = 0, period = 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", dir);
-    if (!read_line(path, line, sizeof line) || sscanf(line, "%lf", &quota) != 1 || quota <= 0)
+    if (!cgroup_read_line(path, line, sizeof line) || sscanf(line, "%lf", &quota) != 1 || quota <= 0)
         return 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", dir);
-    if (!read_line(path, line, sizeof line) || sscanf(line, "%lf", &period) != 1 || period <= 0)
+    if (!cgroup_read_line(path, line, sizeof line) || sscanf(line, "%lf", &period) != 1 || period <= 0)
         return 0;
     return quota / period;
-}
-
-/* The smallest quota, in CPUs, of the group at `path` below the hierarchy's directory and of all groups above it; 0
- * where there is none. In a container the path may not exist there, but the directory itself is then the container's
- * group. */
-static double group_quota(const char *root, const char *hierarchy, const char *path, double (*quota)(const char *dir))
-{
-    char dir[PATH_BYTES - 64];
-    double least = 0;
-    snprintf(dir, sizeof dir, "%s%s%s", root, hierarchy, path);
-    for (;;) {
-        double q = quota(dir);
-        if (q > 0 && (least == 0 || q < least))
-            least = q;
-        char *slash = strrchr(dir, '/');
-        if (!slash || strlen(dir) <= strlen(root) + strlen(hierarchy))
-            return least;
-        *slash = '\0';
-    }
-}
-
-/* Whether "cpu" is one of the names in a list separated by commas. */
-static bool lists_cpu(const char *controllers)
-{
-    for (const char *at = controllers; *at; at += *at == ',') {
-        size_t n = strcspn(at, ",");
-        if (n == 3 && memcmp(at, "cpu", 3) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
-static double cgroup_quota(const char *root)
-{
-    char line[4096];
-    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
-    FILE *f = fopen(line, "re");
-    if (!f)
-        return 0;
-    double least = 0;
-    while (fgets(line, sizeof line, f)) { /* number:controllers:path, without controllers in version 2 */
-        line[strcspn(line, "\n")] = '\0';
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path)
-            continue;
-        *path++ = '\0';
-        controllers++;
-        double q = 0;
-        if (*controllers == '\0')
-            q = group_quota(root, "/sys/fs/cgroup", path, quota_v2);
-        else if (lists_cpu(controllers))
-            q = group_quota(root, "/sys/fs/cgroup/cpu", path, quota_v1);
-        if (q > 0 && (least == 0 || q < least))
-            least = q;
-    }
-    fclose(f);
-    return least;
 }
 
 /* Which CPUs this process may run on; malloc'd, *n of them. */
@@ -307,7 +238,7 @@ int cpu_cores_below(const char *root, const bool *allowed, int n_cpus)
     int *cores = mem_new((size_t)n_cpus, sizeof *cores);
     int n = strong_cores(root, cores, list_cores(root, allowed, n_cpus, cores));
     free(cores);
-    double quota = cgroup_quota(root);
+    double quota = cgroup_least(root, "cpu", quota_v2, quota_v1);
     if (quota > 0 && quota < n)
         n = (int)quota;
     return n > 0 ? n : 1;

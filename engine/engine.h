@@ -286,6 +286,13 @@ struct engine_stats engine_session_stats(const engine_session *session);
 
 /* ---- machine -------------------------------------------------------------------------------------------- */
 
+/* Memory this process may use in all (of the machine with its swap, the control groups, the address space), and what of
+ * it is free now. 0: not known here. */
+struct engine_memory {
+    uint64_t most, available;
+};
+struct engine_memory engine_memory(void);
+
 int engine_default_threads(void); /* physical cores this process may use: affinity, cgroup quota, SMT counted once */
 
 #endif

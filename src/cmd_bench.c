@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "commands.h"
+#include "model_notes.h"
 
 #include <getopt.h>
 #include <jansson.h>
@@ -192,7 +193,7 @@ static int bench(const struct bench *b, const char *path, double start_ms)
     int longest = b->n_prompt > b->n_generate ? b->n_prompt : b->n_generate;
     int n_ctx = b->depth + longest > TTFT_PROMPT ? b->depth + longest : TTFT_PROMPT;
     n_ctx += b->fast_head ? MAX_QUESTION : 0;
-    engine_session *session = engine_session_open(
+    engine_session *session = model_open_session(
         model, &(struct engine_session_options){.n_ctx = n_ctx + 1, .threads = b->threads}, err, sizeof err);
     int32_t *ids = random_ids(n_ctx, engine_model_info(model)->n_vocab);
     struct result result = {0};

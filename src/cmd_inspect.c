@@ -33,6 +33,10 @@ static void print_memory(const engine_model *model, const struct engine_session_
     printf("memory        %.1f MiB: %.1f of weights + %.1f of KV cache at -c %d --kv %s + %.1f of compute buffers\n",
            weights + kv + compute, weights, kv, options->n_ctx, options->kv_type == ENGINE_KV_Q8_0 ? "q8_0" : "f16",
            compute);
+    struct engine_memory memory = engine_memory();
+    if (memory.most)
+        printf("here          %.1f MiB for this process in all, %.1f free now\n", (double)memory.most / MIB,
+               (double)memory.available / MIB);
 }
 
 static void print_model(const engine_model *model, struct engine_session_options *options)

@@ -7,6 +7,7 @@
  */
 #include "base/buffer.h"
 #include "commands.h"
+#include "model_notes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ static int score(const engine_model *model, const struct engine_tokens *tokens, 
         return command_fail(1, "the text has %zu token%s, fewer than one window of %d", tokens->n,
                             tokens->n == 1 ? "" : "s", n_ctx);
     float *logits = malloc(sizeof *logits * SCORED_AT_ONCE * (size_t)n_vocab);
-    engine_session *session = engine_session_open(model, options, err, sizeof err);
+    engine_session *session = model_open_session(model, options, err, sizeof err);
     double total = 0;
     int done = 0;
     while (session && logits && done < windows &&

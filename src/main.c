@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,17 @@ static void fill_standard_streams(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
+}
+
+/* A page of a mapped file that is no longer there: whoever reads it gets this signal. The chat, which has the terminal
+ * to restore, installs a handler of its own. */
+static void on_bus_error(int number)
+{
+    static const char text[] = "chinwag: a file in use, probably the model's, was cut short or could not be read\n";
+    (void)number;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(1);
 }
 
 static int finish_output(void)
@@ -106,6 +118,7 @@ static int run(int argc, char **argv, struct settings *settings)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
+    signal(SIGBUS, on_bus_error);
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C"); /* numbers are written the same way everywhere */
     command *found = argc > 1 ? command_find(argv[1]) : NULL;

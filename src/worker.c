@@ -303,7 +303,7 @@ static void load(struct worker *w, const char *path)
                                                      .kv_type = w->options.kv_type,
                                                      .attn_window = w->options.attn_window};
     engine_model *model = engine_model_open(&options, err, sizeof err);
-    engine_session *session = model ? engine_session_open(model, &session_options, err, sizeof err) : NULL;
+    engine_session *session = model ? model_open_session(model, &session_options, err, sizeof err) : NULL;
     if (!session) {
         engine_model_close(model);
         struct queued_event *e = worker_event_new(WORKER_LOAD_FAILED, NULL);
@@ -319,7 +319,7 @@ static void load(struct worker *w, const char *path)
     e->event.threads = engine_session_threads(session);
     e->event.sampling = engine_default_sampling(model);
     worker_emit(w, e);
-    model_notes(model, session, note, w);
+    model_notes(model, session, &session_options, note, w);
 }
 
 /* ---- the thread ---- */

@@ -100,7 +100,7 @@ void worker_take_threads(struct worker *w);
 /* ... and a changed seed. */
 void worker_apply_settings(struct worker *w);
 void worker_seed_answer(struct worker *w, const struct job *job); /* before its first token */
-struct engine_sampling worker_sampling(struct worker *w); /* for the next token */
+struct engine_sampling worker_sampling(struct worker *w);         /* for the next token */
 
 /* ---- worker_answer.c ---- */
 

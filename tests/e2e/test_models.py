@@ -1,7 +1,10 @@
 """What is said about a model before it answers: its chat template, a window or a number of threads that does not suit it."""
 import os
+import pathlib
 import re
+import resource
 import subprocess
+import time
 import unittest
 
 import numpy
@@ -147,6 +150,39 @@ class Contents(Case):
         self.assertEqual(self.answer(self.model(["Hi"], feed_forward=[32, 32, 32])).stdout, "Hi\n")
         self.refused("layers that differ in llama.feed_forward_length (32 and 64)", feed_forward=[32, 64])
         self.refused("feed_forward_length holds 0", feed_forward=[0, 0])
+
+
+    def test_a_window_that_memory_can_never_hold_is_refused_before_anything_is_answered(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        for command in (("-p", "Hello"), ("bench", "-d", "1048000")):
+            args = command[:1] + ("-m", NANO, "-t", "1") + command[1:] if command[0] != "-p" else ("-m", NANO, "-t", "1", *command)
+            window = () if command[0] == "bench" else ("-c", "1048576")
+            r = subprocess.run([CHINWAG, *args, *window], env={**os.environ, **self.env}, stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, timeout=120, preexec_fn=limit)
+            self.assertEqual((r.returncode, r.stdout), (1, ""), command)
+            self.assertRegex(r.stderr, r"(?m)^chinwag: a window of \d+ tokens needs 1.0 GiB of memory, .*1.0 GiB in all: "
+                             r"--kv q8_0 makes it .*-c \d+ is the largest", command)
+
+
+class Shortened(Case):
+    """A model file that is cut short while it is read."""
+
+    def test_p_and_bench_say_so(self):
+        for command in (("-p", "Hello", "--temp", "0", "--repeat-penalty", "1"), ("bench", "-n", "100000")):
+            with self.subTest(command[0]):
+                path = self.home / "short.gguf"
+                path.write_bytes(pathlib.Path(NANO).read_bytes())
+                args = [command[0], "-m", str(path), *command[1:]] if command[0] == "bench" else ["-m", str(path), *command]
+                p = subprocess.Popen([CHINWAG, *args, "-t", "1", "--no-repack"], env={**os.environ, **self.env},
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                if command[0] == "bench":
+                    time.sleep(0.5)
+                else:
+                    p.stdout.read(1)
+                os.truncate(path, 4096)
+                out, err = p.communicate(timeout=120)
+                self.assertEqual(p.returncode, 1, err)
+                self.assertRegex(err.splitlines()[-1], r"\Achinwag: .*file.* was cut short")
 
 
 class Seeds(Case):
