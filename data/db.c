@@ -4,6 +4,7 @@
 #include "../src/base/mem.h"
 #include "owner.h"
 #include "record.h"
+#include "search_index.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -394,7 +395,9 @@ enum db_result db_delete(struct db *db, store_id conversation)
         rc = db_run(db_bind(db, DB_DELETE_DRAFTS, "i", conversation));
     if (rc == SQLITE_OK)
         rc = db_run(db_bind(db, DB_DELETE_CONVERSATION, "i", conversation));
-    /* What was deleted must not live on in the journal that is kept. */
+    /* Nothing of the text may stay in the file: neither in the search index nor in the journal that is kept. */
+    if (rc == SQLITE_OK && !db->previewing && !db->index_missing)
+        rc = search_index_forget(db->handle);
     sqlite3_exec(db->handle, "PRAGMA journal_size_limit = 0", NULL, NULL, NULL);
     enum db_result result = db_finish(db, rc);
     sqlite3_exec(db->handle, "PRAGMA journal_size_limit = " DB_JOURNAL_KEPT, NULL, NULL, NULL);

@@ -136,13 +136,13 @@ static bool has_messages(sqlite3 *handle)
 static int check_index(struct db *db, bool suspect)
 {
     enum search_index_state state = suspect ? SEARCH_INDEX_DAMAGED : search_index_check(db->handle);
-    if (state == SEARCH_INDEX_DAMAGED) {
+    if (state == SEARCH_INDEX_DAMAGED || state == SEARCH_INDEX_OUTDATED) {
         if (!is_sound(db->handle))
             return SQLITE_CORRUPT;
         int rc = search_index_drop(db->handle);
         if (rc != SQLITE_OK)
             return rc;
-        if (!db->notice)
+        if (!db->notice && state == SEARCH_INDEX_DAMAGED)
             db->notice = mem_printf("%s: the search index is built again; no message is affected.", db->path);
     }
     db->index_missing = state != SEARCH_INDEX_READY;
@@ -383,6 +383,7 @@ static int open_file(struct db *db, const struct db_open_request *request, char 
 struct db *db_open(const struct db_open_request *request, bool *again, char *err, size_t cap)
 {
     struct db *db = mem_new(1, sizeof *db);
+    search_index_register();
     db->hurry = request->hurry;
     db->in_memory = !request->path;
     db->path = mem_string(db->in_memory ? ":memory:" : request->path);

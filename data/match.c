@@ -1,11 +1,11 @@
 /* match.c - see match.h. */
 #include "match.h"
+#include "../src/base/fold.h"
 #include "../src/base/mem.h"
 #include "record.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unicase.h>
 #include <unictype.h>
 #include <unigbrk.h>
 #include <unistr.h>
@@ -23,13 +23,6 @@ static size_t decode(const char *s, size_t len, ucs4_t *c)
     return (size_t)u8_mbtouc(c, (const uint8_t *)s, len);
 }
 
-static ucs4_t fold(ucs4_t c)
-{
-    if (c < 0x80)
-        return c >= 'A' && c <= 'Z' ? c + 32 : c;
-    return uc_tolower(c);
-}
-
 static bool is_blank(ucs4_t c)
 {
     return c <= ' ' || c == 0x7f || uc_is_property_white_space(c);
@@ -37,20 +30,9 @@ static bool is_blank(ucs4_t c)
 
 static void add_term(struct match_query *q, const char *start, size_t len)
 {
-    struct match_term t = {.start = start, .len = len, .folded = mem_new(len, sizeof *t.folded)};
-    bool has_case = false;
-    for (size_t i = 0; i < len;) {
-        ucs4_t c;
-        i += decode(start + i, len - i, &c);
-        has_case |= uc_tolower(c) != c || uc_toupper(c) != c || c == 0xfffd;
-        t.folded[t.chars++] = fold(c);
-    }
-    if (!has_case) {
-        free(t.folded);
-        t.folded = NULL;
-    }
+    struct fold_term *fold = fold_term_new(start, len);
     q->terms = mem_append(q->terms, q->n, sizeof *q->terms);
-    q->terms[q->n++] = t;
+    q->terms[q->n++] = (struct match_term){.start = start, .len = len, .units = fold_term_units(fold), .fold = fold};
 }
 
 struct match_query match_parse(const char *query)
@@ -74,39 +56,15 @@ struct match_query match_parse(const char *query)
 void match_free(struct match_query *q)
 {
     for (size_t i = 0; i < q->n; i++)
-        free(q->terms[i].folded);
+        fold_term_free(q->terms[i].fold);
     free(q->terms);
     *q = (struct match_query){0};
 }
 
-static bool matches_at(const struct match_term *term, const char *text, size_t len)
-{
-    for (size_t i = 0; i < term->chars; i++) {
-        ucs4_t c;
-        if (len == 0)
-            return false;
-        size_t step = decode(text, len, &c);
-        if (fold(c) != term->folded[i])
-            return false;
-        text += step;
-        len -= step;
-    }
-    return true;
-}
-
 ptrdiff_t match_find(const struct match_term *term, const char *text, size_t text_len)
 {
-    if (!term->folded) {
-        const char *found = memmem(text, text_len, term->start, term->len);
-        return found ? found - text : -1;
-    }
-    for (size_t at = 0; at < text_len;) {
-        ucs4_t c;
-        if (matches_at(term, text + at, text_len - at))
-            return (ptrdiff_t)at;
-        at += decode(text + at, text_len - at, &c);
-    }
-    return -1;
+    size_t start, end;
+    return fold_find(term->fold, text, text_len, 0, &start, &end) ? (ptrdiff_t)start : -1;
 }
 
 /* Appends text as a single line; leading and doubled blanks vanish. Returns the new length. */

@@ -1,23 +1,24 @@
 /*
  * match.h - finding what a person typed in what was said: pure functions.
  *
- * A query is split at white space; every term must occur, as a substring, in any script, upper and lower case alike.
- * Of a whole text pasted as a query, the first MATCH_MAX_TERMS terms count.
+ * A query is split at white space; every term must occur, as a substring, in any script; case and the encoding of
+ * accents do not matter (../src/base/fold.h). Only the first MATCH_MAX_TERMS terms of a query count.
  */
 #ifndef MATCH_H
 #define MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define MATCH_MAX_TERMS 64
+
+struct fold_term;
 
 struct match_term {
     const char *start; /* in the query, not NUL-terminated */
     size_t len;
-    size_t chars;     /* code points */
-    uint32_t *folded; /* lower case; NULL for a term without case, which is compared byte by byte */
+    size_t units; /* see fold_term_units */
+    struct fold_term *fold;
 };
 
 struct match_query {
@@ -28,7 +29,7 @@ struct match_query {
 struct match_query match_parse(const char *query); /* query must outlive it */
 void match_free(struct match_query *q);
 
-/* Where the term first occurs in text, in bytes. -1: nowhere. */
+/* The byte offset at which the term first occurs in text, or -1. */
 ptrdiff_t match_find(const struct match_term *term, const char *text, size_t text_len);
 
 /* One line of text around a place: white space and control characters as single blanks, whole graphemes, an ellipsis

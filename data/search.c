@@ -1,7 +1,7 @@
 /*
  * search.c - db_search: the index where it can answer, the texts themselves where it cannot.
  *
- * The trigram index knows substrings of three characters and more. Terms that are shorter (most Chinese words) are
+ * The trigram index knows substrings of three units (fold.h) and more. Terms that are shorter (most Chinese words) are
  * looked for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem
  * per message.
  */
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_HITS 200
-#define INDEXED_CHARS 3
+#define INDEXED_UNITS 3
 #define INDEXED_BYTES 192 /* of a term: the index opens a cursor for each of its trigrams; the rest is compared */
 
 /* Bytes of a term that are asked of the index: all, or as many whole characters as fit. */
@@ -28,19 +28,13 @@ static size_t whole_chars(const struct match_term *t)
     return n > 0 ? n : INDEXED_BYTES; /* no UTF-8 at all */
 }
 
-/* Whether the index has looked at all of it. */
-static bool is_indexed(const struct match_term *t)
-{
-    return t->chars >= INDEXED_CHARS && t->len <= INDEXED_BYTES;
-}
-
 /* The FTS5 query of the terms long enough: "a" AND "b", quotes doubled. NULL if there are none. malloc'd. */
 static char *index_query(const struct match_query *q, const char *query)
 {
     char *match = mem_new(2 * strlen(query) + 8 * q->n + 1, 1), *end = match;
     for (size_t i = 0; i < q->n; i++) {
         const struct match_term *t = &q->terms[i];
-        if (t->chars < INDEXED_CHARS)
+        if (t->units < INDEXED_UNITS)
             continue;
         end = stpcpy(end, end > match ? " AND \"" : "\"");
         for (size_t k = 0; k < whole_chars(t); k++) {
@@ -56,16 +50,14 @@ static char *index_query(const struct match_query *q, const char *query)
     return NULL;
 }
 
-/* Whether each term occurs, and where the first one does. Terms the index has vouched for need not be found again,
- * should its idea of upper and lower case differ from ours. */
-static bool all_found(const struct match_query *q, bool indexed, const char *text, size_t text_len, size_t *at)
+/* Whether each term occurs, and where the first one does. What the index finds is checked too: it ignores accents. */
+static bool all_found(const struct match_query *q, const char *text, size_t text_len, size_t *at)
 {
-    *at = 0;
     for (size_t i = 0; i < q->n; i++) {
         ptrdiff_t found = match_find(&q->terms[i], text, text_len);
-        if (found < 0 && !(indexed && is_indexed(&q->terms[i])))
+        if (found < 0)
             return false;
-        if (i == 0 && found >= 0)
+        if (i == 0)
             *at = (size_t)found;
     }
     return true;
@@ -73,13 +65,13 @@ static bool all_found(const struct match_query *q, bool indexed, const char *tex
 
 /* Adds the rows of a statement (conversation, message, title, text, time, role) that match, until there are
  * enough. */
-static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, bool indexed, struct store_event *e)
+static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, struct store_event *e)
 {
     int rc = SQLITE_OK;
     while (e->n < MAX_HITS && db_row(stmt, &rc)) {
         const char *text = (const char *)sqlite3_column_text(stmt, 3);
-        size_t text_len = (size_t)sqlite3_column_bytes(stmt, 3), at;
-        if (!text || !all_found(q, indexed, text, text_len, &at))
+        size_t text_len = (size_t)sqlite3_column_bytes(stmt, 3), at = 0;
+        if (!text || !all_found(q, text, text_len, &at))
             continue;
         e->hits = mem_append(e->hits, e->n, sizeof *e->hits);
         e->hits[e->n++] = (struct store_hit){
@@ -102,7 +94,7 @@ static bool take_indexed(struct db *db, store_id conversation, const char *match
     size_t before = e->n;
     if (db->index_missing)
         return false;
-    *rc = take_hits(db_bind(db, DB_FIND_INDEXED, "it", conversation, match), q, true, e);
+    *rc = take_hits(db_bind(db, DB_FIND_INDEXED, "it", conversation, match), q, e);
     if ((*rc & 0xff) != SQLITE_CORRUPT && (*rc & 0xff) != SQLITE_ERROR)
         return true;
     while (e->n > before) {
@@ -122,12 +114,12 @@ enum db_result db_search(struct db *db, const char *query, store_id conversation
     e->text = mem_string(query);
     int rc = db_begin(db, DB_BEGIN_READ);
     if (rc == SQLITE_OK && q.n > 0 && !conversation)
-        rc = take_hits(db_bind(db, DB_TITLES, ""), &q, false, e);
+        rc = take_hits(db_bind(db, DB_TITLES, ""), &q, e);
     if (rc == SQLITE_OK && match && !db->index_missing)
-        rc = take_hits(db_bind(db, DB_FIND_STREAMING, "i", conversation), &q, false, e);
+        rc = take_hits(db_bind(db, DB_FIND_STREAMING, "i", conversation), &q, e);
     bool indexed = rc == SQLITE_OK && match && take_indexed(db, conversation, match, &q, e, &rc);
     if (rc == SQLITE_OK && q.n > 0 && !indexed)
-        rc = take_hits(db_bind(db, DB_FIND_ALL, "i", conversation), &q, false, e);
+        rc = take_hits(db_bind(db, DB_FIND_ALL, "i", conversation), &q, e);
     enum db_result result = db_finish(db, rc);
     free(match);
     match_free(&q);

@@ -1,11 +1,16 @@
 /* search_index.c - see search_index.h. */
 #include "search_index.h"
 
+#include "../src/base/fold.h"
+#include "../src/base/mem.h"
+
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define PROBED "8" /* recent messages among which the check looks for one to ask the index for */
+#define SECURE_DELETE_SINCE 3042000 /* the version of SQLite that has FTS5's secure-delete */
+#define PROBED "8"                  /* recent messages among which the check looks for one to ask the index for */
 
 /* The objects in the order in which they are created. */
 static const struct {
@@ -14,7 +19,7 @@ static const struct {
     {"VIEW", "message_final", "CREATE VIEW message_final AS SELECT id, text FROM message WHERE state <> 1"},
     {"TABLE", "message_index",
      "CREATE VIRTUAL TABLE message_index USING fts5("
-     "  text, content = 'message_final', content_rowid = 'id', tokenize = 'trigram')"},
+     "  text, content = 'message_final', content_rowid = 'id', tokenize = 'chinwag')"},
     {"TRIGGER", "message_index_insert",
      "CREATE TRIGGER message_index_insert AFTER INSERT ON message WHEN new.state <> 1 BEGIN"
      "  INSERT INTO message_index(rowid, text) VALUES(new.id, new.text);"
@@ -32,6 +37,74 @@ static const struct {
      "END"},
 };
 #define N_OBJECTS (sizeof objects / sizeof *objects)
+
+/* ---- the tokenizer: trigrams of the folded text ---- */
+
+struct tokenizer {
+    fts5_tokenizer trigram;
+    Fts5Tokenizer *instance; /* of it */
+};
+
+static void delete_tokenizer(Fts5Tokenizer *tokenizer)
+{
+    struct tokenizer *t = (struct tokenizer *)tokenizer;
+    if (t->instance)
+        t->trigram.xDelete(t->instance);
+    free(t);
+}
+
+static int create_tokenizer(void *ctx, const char **args, int n_args, Fts5Tokenizer **out)
+{
+    static const char *folded[] = {"case_sensitive", "1"}; /* there is no upper case left */
+    struct tokenizer *t = mem_new(1, sizeof *t);
+    fts5_api *api = ctx;
+    void *trigram_ctx;
+    (void)args, (void)n_args;
+    int rc = api->xFindTokenizer(api, "trigram", &trigram_ctx, &t->trigram);
+    if (rc == SQLITE_OK)
+        rc = t->trigram.xCreate(trigram_ctx, folded, 2, &t->instance);
+    *out = (Fts5Tokenizer *)t;
+    if (rc != SQLITE_OK) {
+        delete_tokenizer(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+static int tokenize(Fts5Tokenizer *tokenizer, void *ctx, int flags, const char *text, int n,
+                    int (*token)(void *, int, const char *, int, int, int))
+{
+    const struct tokenizer *t = (const struct tokenizer *)tokenizer;
+    size_t units_n;
+    char *units = fold_units(text ? text : "", text ? (size_t)n : 0, &units_n);
+    int rc = t->trigram.xTokenize(t->instance, ctx, flags, units, (int)units_n, token);
+    free(units);
+    return rc;
+}
+
+/* Called by SQLite for each new connection. https://www.sqlite.org/fts5.html#extending_fts5 */
+static int add_tokenizer(sqlite3 *db, char **err, const struct sqlite3_api_routines *unused)
+{
+    static fts5_tokenizer ours = {create_tokenizer, delete_tokenizer, tokenize};
+    fts5_api *api = NULL;
+    sqlite3_stmt *stmt = NULL;
+    (void)err, (void)unused;
+    if (sqlite3_prepare_v2(db, "SELECT fts5(?1)", -1, &stmt, NULL) == SQLITE_OK) {
+        sqlite3_bind_pointer(stmt, 1, &api, "fts5_api_ptr", NULL);
+        sqlite3_step(stmt);
+    }
+    sqlite3_finalize(stmt);
+    if (api)
+        api->xCreateTokenizer(api, "chinwag", api, &ours, NULL);
+    return SQLITE_OK; /* where it is missing, the index counts as damaged, and the search reads the messages */
+}
+
+void search_index_register(void)
+{
+    sqlite3_auto_extension((void (*)(void))add_tokenizer);
+}
+
+/* ---- the index ---- */
 
 /* FTS5's shadow tables: dropped by name where the index itself cannot be opened. */
 static const char *const shadows[] = {"data", "idx", "docsize", "config", "content"};
@@ -102,7 +175,7 @@ enum search_index_state search_index_check(sqlite3 *db)
     if (!some)
         return SEARCH_INDEX_MISSING;
     if (!same)
-        return SEARCH_INDEX_DAMAGED;
+        return SEARCH_INDEX_OUTDATED;
     int rc = probe(db) & 0xff;
     return rc == SQLITE_CORRUPT || rc == SQLITE_ERROR ? SEARCH_INDEX_DAMAGED : SEARCH_INDEX_READY;
 }
@@ -143,7 +216,28 @@ int search_index_build(sqlite3 *db)
         rc = compare_definitions(db, &some, &same);
     for (size_t i = 0; rc == SQLITE_OK && !same && i < N_OBJECTS; i++)
         rc = exec(db, objects[i].sql);
+    if (rc == SQLITE_OK && !same && sqlite3_libversion_number() >= SECURE_DELETE_SINCE)
+        rc = exec(db, "INSERT INTO message_index(message_index, rank) VALUES('secure-delete', 1)");
     if (rc == SQLITE_OK && !same)
         rc = exec(db, "INSERT INTO message_index(message_index) VALUES('rebuild')");
     return finish(db, rc);
+}
+
+/* Whether the index was built with secure-delete, by this version of SQLite or a later one. */
+static bool deletes_securely(sqlite3 *db)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool does = sqlite3_libversion_number() >= SECURE_DELETE_SINCE &&
+                sqlite3_prepare_v2(db, "SELECT v FROM message_index_config WHERE k = 'secure-delete'", -1, &stmt,
+                                   NULL) == SQLITE_OK &&
+                sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0);
+    sqlite3_finalize(stmt);
+    return does;
+}
+
+int search_index_forget(sqlite3 *db)
+{
+    if (deletes_securely(db))
+        return SQLITE_OK;
+    return exec(db, "INSERT INTO message_index(message_index) VALUES('optimize')");
 }

@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include "../src/base/buffer.h"
+#include "../src/base/fold.h"
 #include "../src/base/mem.h"
 
 #include <stdlib.h>
@@ -405,34 +406,10 @@ size_t text_word_prev(const char *s, size_t n, size_t at)
     return at ? boundary(s, n, at, false, u8_wordbreaks) : 0;
 }
 
-/* The end of a match that begins at `at`, or 0. */
-static size_t match_end(const char *s, size_t n, const char *needle, size_t needle_n, size_t at)
-{
-    for (size_t i = 0; i < needle_n;) {
-        uint32_t a, b;
-        if (at >= n)
-            return 0;
-        i += text_decode(needle + i, needle_n - i, &a);
-        at += text_decode(s + at, n - at, &b);
-        if (a != b && towlower((wint_t)a) != towlower((wint_t)b))
-            return 0;
-    }
-    return at;
-}
-
 bool text_find(const char *s, size_t n, const char *needle, size_t needle_n, size_t from, size_t *start, size_t *end)
 {
-    if (!needle_n)
-        return false;
-    for (size_t i = from; i < n;) {
-        size_t to = match_end(s, n, needle, needle_n, i);
-        if (to) {
-            *start = i;
-            *end = to;
-            return true;
-        }
-        uint32_t cp;
-        i += text_decode(s + i, n - i, &cp);
-    }
-    return false;
+    struct fold_term *term = fold_term_new(needle, needle_n);
+    bool found = fold_find(term, s, n, from, start, end);
+    fold_term_free(term);
+    return found;
 }

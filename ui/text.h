@@ -60,7 +60,8 @@ size_t text_prev(const char *s, size_t n, size_t at);      /* before at */
 size_t text_word_next(const char *s, size_t n, size_t at); /* the end of the word at or after at */
 size_t text_word_prev(const char *s, size_t n, size_t at); /* the beginning of the word before at */
 
-/* The first match of needle at or after from, letter case aside. False: none. */
+/* The first match of needle at or after from, whatever the case and the encoding of accents (../src/base/fold.h).
+ * Returns false if there is none. */
 bool text_find(const char *s, size_t n, const char *needle, size_t needle_n, size_t from, size_t *start, size_t *end);
 
 #endif

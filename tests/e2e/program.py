@@ -45,8 +45,15 @@ class ProgramCase(unittest.TestCase):
         self.assertEqual(t.end(), 0, t.text())
 
     def rows(self, query):
-        with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
-            return db.execute(query).fetchall()
+        """A reader that meets a hot journal cannot roll it back, so it tries again."""
+        for attempt in range(20):
+            try:
+                with sqlite3.connect(f"file:{self.db}?mode=ro", uri=True, timeout=10) as db:
+                    return db.execute(query).fetchall()
+            except sqlite3.OperationalError as e:
+                if attempt == 19 or "readonly" not in str(e):
+                    raise
+                time.sleep(0.05)
 
     def wait_rows(self, query, test, seconds=20):
         """Waits until the query gives what is expected, rows or a function of them, and returns it."""

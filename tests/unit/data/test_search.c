@@ -56,6 +56,55 @@ static void case_does_not_matter_and_words_may_come_in_any_order(void **state)
     close_ok(s);
 }
 
+/* Composed letters and letters with combining marks look alike, and match alike. */
+static void accents_match_however_they_are_encoded(void **state)
+{
+    (void)state;
+    struct store *s = open_at(test_db);
+    put_conversation(s, 1, 0, "Résumé");
+    put_message(s, 10, 1, 0, "cafe\u0301 in Zu\u0308rich");
+    put_message(s, 11, 1, 10, "café in Zürich");
+    put_message(s, 12, 1, 11, "cafe in Zurich");
+    put_message(s, 13, 1, 12, "\u1100\u1161\u11b7자");
+    put_message(s, 14, 1, 13, "감자");
+    expect_found(s, "caf\u00e9", 0, 11, 10, 0);
+    expect_found(s, "cafe\u0301", 0, 11, 10, 0);
+    expect_found(s, "Z\u00fcri", 0, 11, 10, 0);
+    expect_found(s, "Zu\u0308ri", 0, 11, 10, 0);
+    expect_found(s, "f\u00e9", 0, 11, 10, 0);  /* too short for the index */
+    expect_found(s, "cafe", 0, 12, 11, 10, 0); /* a query without accents finds words with them */
+    expect_found(s, "zurich", 0, 12, 11, 10, 0);
+    expect_found(s, "fe", 0, 12, 11, 10, 0);
+    expect_found(s, "감", 0, 14, 13, 0);
+    expect_found(s, "\u1100\u1161\u11b7", 0, 14, 13, 0);
+    expect_found(s, "가", 0, 0); /* another syllable */
+    expect_found(s, "resume", 0, TITLE, 0);
+    expect_found(s, "re\u0301sume\u0301", 0, TITLE, 0);
+    close_ok(s);
+    expect_sound(test_db);
+}
+
+static void case_is_folded_fully(void **state)
+{
+    (void)state;
+    struct store *s = open_at(NULL);
+    put_conversation(s, 1, 0, "");
+    put_message(s, 10, 1, 0, "die Straße");
+    put_message(s, 11, 1, 10, "DIE STRASSE");
+    put_message(s, 12, 1, 11, "οδός");
+    put_message(s, 13, 1, 12, "ΟΔΟΣ");
+    put_message(s, 14, 1, 13, "İstanbul");
+    put_message(s, 15, 1, 14, "istanbul");
+    expect_found(s, "straße", 0, 11, 10, 0);
+    expect_found(s, "strasse", 0, 11, 10, 0);
+    expect_found(s, "οδος", 0, 13, 12, 0);
+    expect_found(s, "ΟΔΟΣ", 0, 13, 12, 0);
+    expect_found(s, "ΟΔΌΣ", 0, 12, 0);
+    expect_found(s, "istanbul", 0, 15, 14, 0);
+    expect_found(s, "İstanbul", 0, 14, 0);
+    close_ok(s);
+}
+
 static void a_query_is_text_not_a_pattern(void **state)
 {
     (void)state;
@@ -216,6 +265,8 @@ int main(void)
         T(chinese_is_found_by_one_two_and_more_characters),
         T(emoji_and_other_scripts_are_found),
         T(case_does_not_matter_and_words_may_come_in_any_order),
+        T(accents_match_however_they_are_encoded),
+        T(case_is_folded_fully),
         T(a_query_is_text_not_a_pattern),
         T(queries_of_any_length_are_answered),
         T(one_conversation_can_be_searched_alone),

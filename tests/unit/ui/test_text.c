@@ -177,6 +177,12 @@ static void finding_leaves_letter_case_aside(void **state)
     assert_int_equal(end, n);
     assert_false(text_find(s, n, "äpfel", 6, end, &start, &end));
     assert_false(text_find(s, n, "", 0, 0, &start, &end));
+    assert_true(text_find("ein cafe\u0301!", 11, "caf\u00e9", 5, 0, &start, &end));
+    assert_int_equal(start, 4);
+    assert_int_equal(end, 10); /* with its accent */
+    assert_true(text_find("caf\u00e9", 5, "CAFE", 4, 0, &start, &end));
+    assert_int_equal(end, 5);
+    assert_false(text_find("cafe", 4, "caf\u00e9", 5, 0, &start, &end));
     assert_false(text_find("ab", 2, "abc", 3, 0, &start, &end));
 }
 
