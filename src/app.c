@@ -183,15 +183,14 @@ static const char *begin(struct app *app, const char *db, char *err, size_t cap)
 
     if (!(app->store = store_open(db, app_wake, app, err, cap)))
         return err;
-    uint64_t tag = app_query(app);
     if (app->options->resume)
-        app->opening = (struct app_opening){.kind = APP_OPENING_RESUMED, .tag = tag};
-    else
-        app->history_tag = tag;
+        app->opening = (struct app_opening){.kind = APP_OPENING_RESUMED, .tag = app_query(app)};
     if (app->options->resumed) /* a number or a title: the list says which it is */
-        store_list(app->store, tag);
-    else
-        store_load(app->store, 0, tag);
+        store_list(app->store, app->opening.tag);
+    else if (app->options->resume)
+        store_load(app->store, 0, app->opening.tag);
+    store_new_draft(app->store, app_query(app));
+    store_history(app->store, app_query(app));
     return NULL;
 }
 
@@ -256,8 +255,10 @@ static void end(struct app *app)
     char err[512];
     if (app->worker)
         end_answer(app);
-    if (app->store)
+    if (app->store) {
         app_store_outboxes(app);
+        app_draft_leave_program(app);
+    }
     ui_close(app->ui); /* from here on stderr can be read */
     if (app->worker)
         worker_close(app->worker);
@@ -287,6 +288,8 @@ static void free_all(struct app *app)
     free(app->last_words);
     free(app->store_notice);
     free(app->draft);
+    conversation_draft_free(&app->new_draft);
+    conversation_draft_free(&app->opening_draft);
     for (int i = 0; i < 2; i++)
         if (app->wake[i] >= 0)
             close(app->wake[i]);

@@ -42,6 +42,7 @@ static void regenerate(struct app *app, const struct ui_event *event)
 static void new_conversation(struct app *app, const struct ui_event *event)
 {
     (void)event;
+    app_draft_leave(app);
     app->opening = (struct app_opening){0};
     app_show_new(app);
 }

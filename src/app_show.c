@@ -79,15 +79,18 @@ void app_show(struct app *app, struct conversation *c)
 void app_show_new(struct app *app)
 {
     app_show(app, conversation_new(settings_text(app->settings, SET_SYSTEM)));
+    app_draft_enter(app);
 }
 
 /* The path of a busy conversation stays as it is: the answer belongs at its end. */
 void app_open(struct app *app, store_id id, store_id message)
 {
     struct conversation *c = app_find(app, id);
+    app_draft_leave(app);
     app->opening = (struct app_opening){0};
     if (c && (!message || conversation_find(c, message) || app_is_busy(app, c))) {
         app_show(app, c);
+        app_draft_enter(app);
         return;
     }
     app->opening = (struct app_opening){APP_OPENING_CHOSEN, app_query(app), id, message};
@@ -167,11 +170,20 @@ void app_remember_prompt(struct app *app, const char *text)
     app->history[app->n_history++] = mem_string(text);
 }
 
-static void remember_prompts(struct app *app, const struct store_event *loaded)
+/* What was typed in all conversations before this program started, and behind it what was typed since. */
+static void take_history(struct app *app, const struct store_event *event)
 {
-    for (size_t i = 0; i < loaded->n; i++)
-        if (loaded->messages[i].role == STORE_USER)
-            app_remember_prompt(app, loaded->messages[i].text);
+    char **since = app->history;
+    size_t n_since = app->n_history;
+    app->history = NULL;
+    app->n_history = 0;
+    for (size_t i = event->n; i > 0; i--)
+        app_remember_prompt(app, event->prompts[i - 1]);
+    for (size_t i = 0; i < n_since; i++) {
+        app_remember_prompt(app, since[i]);
+        free(since[i]);
+    }
+    free(since);
     ui_set_history(app->ui, (const char *const *)app->history, app->n_history);
 }
 
@@ -188,12 +200,17 @@ static void show_opened(struct app *app, const struct app_opening *opening, cons
         c->system = mem_string(settings_text(app->settings, SET_SYSTEM));
         conversation_save_system(c, app->store);
     }
-    if (opening->kind != APP_OPENING_ALTERNATIVE)
-        remember_prompts(app, event);
+    if (in_memory && c != in_memory) { /* it is newer than the stored one */
+        conversation_draft_free(&c->draft);
+        c->draft = in_memory->draft;
+        in_memory->draft = (struct conversation_draft){0};
+    }
     if (c == in_memory)
         app_show(app, c);
     else
         show_path(app, c, event);
+    if (opening->kind != APP_OPENING_ALTERNATIVE)
+        app_draft_enter(app);
 }
 
 static void opened(struct app *app, const struct store_event *event)
@@ -209,10 +226,12 @@ static void opened(struct app *app, const struct store_event *event)
         app_leave(app, 1, text);
     } else if (opening.kind == APP_OPENING_RESUMED) {
         ui_flash(app->ui, "There is no conversation to resume yet: this is a new one");
+        app_draft_enter(app);
         app_prepare(app);
         app_replay_held(app);
     } else {
         ui_flash(app->ui, "This conversation is no longer there");
+        app_draft_enter(app);
         app_list(app);
         app_prepare(app);
         app_give_back_held(app);
@@ -234,6 +253,7 @@ static void query_failed(struct app *app, const struct store_event *event)
     if (event->tag && event->tag == app->list_tag)
         ui_list_failed(app->ui);
     if (opening) {
+        app_draft_enter(app);
         app_prepare(app);
         app_give_back_held(app);
     }
@@ -241,9 +261,7 @@ static void query_failed(struct app *app, const struct store_event *event)
 
 static void loaded(struct app *app, const struct store_event *event)
 {
-    if (event->tag == app->history_tag)
-        remember_prompts(app, event);
-    else if (event->tag == app->opening.tag)
+    if (event->tag == app->opening.tag)
         opened(app, event);
 }
 
@@ -358,8 +376,8 @@ void app_store_event(struct app *app, const struct store_event *event)
         if (app->options->question) /* waits for the conversation to be resumed, as a typed one does */
             app_ui_event(app, &(struct ui_event){.type = UI_SEND, .text = app->options->question});
         break;
-    case STORE_DRAFT:
-    case STORE_HISTORY: break;
+    case STORE_DRAFT: app_draft_take_new(app, event); break;
+    case STORE_HISTORY: take_history(app, event); break;
     case STORE_LIST: listed(app, event); break;
     case STORE_LOADED: loaded(app, event); break;
     case STORE_FOUND:

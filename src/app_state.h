@@ -56,8 +56,10 @@ struct app {
     bool answer_unsaved;    /* it has grown since answer_saved_ms */
     double answer_saved_ms; /* clock_ms of its last write */
 
-    char *draft;      /* what is being typed, as it was told last; NULL = nothing */
-    bool draft_rests; /* nothing was typed for a moment */
+    struct conversation_draft new_draft;     /* of a conversation without messages */
+    struct conversation_draft opening_draft; /* typed while a conversation is being opened */
+    char *draft;                             /* what is being typed, as the ui reported it last; NULL = nothing */
+    bool draft_rests;                        /* nothing was typed for a moment */
 
     enum app_model model;
     int n_loads;                     /* asked of the worker and not answered yet */
@@ -72,11 +74,10 @@ struct app {
     struct ui_event *held; /* owned copies of the events that wait for it, oldest first: app_hold.c */
     size_t n_held;
 
-    uint64_t last_tag;    /* given to a query of the store */
-    size_t n_queries;     /* of the store, not answered yet */
-    uint64_t list_tag;    /* of the latest query for the list of conversations */
-    uint64_t history_tag; /* of the query for earlier prompts */
-    uint64_t search_tag;  /* of the latest search: results of older ones are dropped */
+    uint64_t last_tag;   /* given to a query of the store */
+    size_t n_queries;    /* of the store, not answered yet */
+    uint64_t list_tag;   /* of the latest query for the list of conversations */
+    uint64_t search_tag; /* of the latest search: results of older ones are dropped */
 
     char **history; /* earlier prompts, oldest first */
     size_t n_history;
@@ -149,6 +150,18 @@ void app_store_outboxes(struct app *app);                   /* the program ends:
 /* Milliseconds until the growing answer must be written, -1 = nothing to write. */
 int app_save_timeout(const struct app *app);
 void app_save_answer(struct app *app);
+
+/* ---- app_draft.c: each conversation has its own draft ---- */
+void app_draft_changed(struct app *app, const char *text); /* in the conversation shown; "" = there is none */
+void app_draft_sent(struct app *app);                      /* call before the message is added */
+/* Writes the draft of c if it changed, messages in its outbox included: call when the outbox changes. */
+void app_draft_keep(struct app *app, struct conversation *c);
+/* Call leave before another conversation is asked for, enter once it is shown: puts its draft on the screen, in front of
+ * what was typed in between. The ui has reported the draft of the one before and taken it off the screen. */
+void app_draft_leave(struct app *app);
+void app_draft_enter(struct app *app);
+void app_draft_take_new(struct app *app, const struct store_event *event); /* STORE_DRAFT */
+void app_draft_leave_program(struct app *app);
 
 /* ---- app_worker.c: what the worker sends ---- */
 void app_worker_event(struct app *app, const struct worker_event *event);

@@ -110,8 +110,10 @@ static void ask(struct app *app, struct conversation *c, const char *text)
 void app_ask_next(struct app *app, struct conversation *c)
 {
     char *text = c->deleted || app_is_busy(app, c) ? NULL : outbox_take_first(&c->outbox);
-    if (text)
+    if (text) {
         ask(app, c, text);
+        app_draft_keep(app, c);
+    }
     free(text);
 }
 
@@ -120,8 +122,10 @@ void app_send(struct app *app, const char *text)
     struct conversation *c = app->shown;
     app_remember_prompt(app, text);
     ui_set_history(app->ui, (const char *const *)app->history, app->n_history);
+    app_draft_sent(app);
     outbox_add(&c->outbox, text);
     app_ask_next(app, c);
+    app_draft_keep(app, c);
     app_start_next(app);
     if (app->answering && app->answering != c)
         ui_flash(app->ui, "An answer in another conversation is being finished first; Esc stops it");
@@ -133,6 +137,7 @@ void app_take_back(struct app *app, const char *text)
 {
     if (!app_drop_held_message(app, text))
         free(outbox_take_last(&app->shown->outbox, text));
+    app_draft_keep(app, app->shown);
 }
 
 void app_store_outboxes(struct app *app)
@@ -141,6 +146,7 @@ void app_store_outboxes(struct app *app)
         struct conversation *c = i ? app->waiting[i - 1] : app->shown;
         for (char *text; !c->deleted && (text = outbox_take_first(&c->outbox)); free(text))
             conversation_save(c, app->store, conversation_ask(c, text, strlen(text)));
+        app_draft_keep(app, c);
     }
 }
 
@@ -199,6 +205,7 @@ void app_take_draft(struct app *app, const char *text, bool rests)
     free(app->draft);
     app->draft = mem_string(text);
     app->draft_rests = rests;
+    app_draft_changed(app, text);
     app_prepare(app);
 }
 

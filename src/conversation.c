@@ -105,6 +105,8 @@ struct conversation *conversation_from_store(const struct store_event *loaded)
     c->system = mem_string(loaded->conversation.system);
     c->created_ms = loaded->conversation.created_ms;
     c->named = c->stored = true;
+    c->draft =
+        (struct conversation_draft){loaded->draft.id, mem_string(loaded->draft.text), mem_string(loaded->draft.text)};
     for (size_t i = 0; i < loaded->n; i++)
         take_message(c, &loaded->messages[i]);
     for (size_t i = c->n; i > 0 && !c->window_used; i--) { /* one that was cut off has no figures */
@@ -119,6 +121,13 @@ struct conversation *conversation_from_store(const struct store_event *loaded)
     return c;
 }
 
+void conversation_draft_free(struct conversation_draft *d)
+{
+    free(d->typed);
+    free(d->stored);
+    *d = (struct conversation_draft){0};
+}
+
 void conversation_free(struct conversation *c)
 {
     if (!c)
@@ -130,6 +139,7 @@ void conversation_free(struct conversation *c)
     free(c->system);
     free(c->summary);
     outbox_free(&c->outbox);
+    conversation_draft_free(&c->draft);
     free(c);
 }
 

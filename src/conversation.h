@@ -32,6 +32,13 @@ struct conversation_message {
     struct engine_stats stats; /* of an answer; zeros = unknown */
 };
 
+/* What was typed but not sent. */
+struct conversation_draft {
+    store_id id;  /* 0 while the store has none */
+    char *typed;  /* NULL = nothing */
+    char *stored; /* what the store has: messages in the outbox, then typed; NULL = nothing */
+};
+
 struct conversation {
     store_id id;
     char *title;
@@ -43,6 +50,7 @@ struct conversation {
     struct conversation_message *messages; /* the path, root first */
     size_t n, cap;
     int n_dropped; /* answers to the last question that another is to stand beside */
+    struct conversation_draft draft;
     char *summary; /* of the first n_summarized messages, for the model; NULL = none */
     size_t n_summarized;
     int window_used; /* tokens of the window after the last answer; 0 = unknown */
@@ -54,7 +62,8 @@ struct conversation {
 struct conversation *conversation_new(const char *system);
 /* From a STORE_LOADED event, whose strings are copied. */
 struct conversation *conversation_from_store(const struct store_event *loaded);
-void conversation_free(struct conversation *c); /* NULL is fine */
+void conversation_free(struct conversation *c);             /* NULL is fine */
+void conversation_draft_free(struct conversation_draft *d); /* what it points to; then it is empty */
 
 /* The first line of text that is not blank, at most 72 columns, cut between words or graphemes. malloc'd. */
 char *conversation_title_of(const char *text);

@@ -340,9 +340,12 @@ static void do_interrupt(struct ui *ui, const char *argument)
         take_back_all(ui);
         stop(ui);
     } else if (ui->draft.text.len && (ui->plain || !draw_is_too_small())) {
+        ui->cleared = now;
         draft_clear(&ui->draft);
         ui_flash(ui, "draft cleared; Alt-Y brings it back");
     } else if (ui->quit_asked && now - ui->quit_asked < QUIT_WITHIN_MS) {
+        if (ui->cleared && ui->quit_asked - ui->cleared < QUIT_WITHIN_MS) /* leaving was meant, not clearing */
+            ui_emit(ui, UI_DRAFT, 0, 1, ui->draft.kill.s);
         ui_emit(ui, UI_QUIT, 0, 0, "");
     } else {
         ui->quit_asked = now;
@@ -482,6 +485,7 @@ static void do_new(struct ui *ui, const char *argument)
 {
     (void)argument;
     panel_close(ui, FOCUS_CONVERSATIONS);
+    ui_leave_draft(ui);
     ui_emit(ui, UI_NEW, 0, 0, "");
 }
 

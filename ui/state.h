@@ -141,6 +141,7 @@ struct ui {
     char *flash; /* NULL: none */
     int64_t flash_until;
     int64_t quit_asked; /* when Ctrl-C asked for a second one */
+    int64_t cleared;    /* when Ctrl-C cleared the draft; 0 = never */
     int64_t stop_asked; /* when Esc or Ctrl-C stopped this answer: until it ends the next one means more */
     char *warning;      /* stands in the status line while it holds; NULL = none */
     bool mouse;
@@ -174,6 +175,9 @@ void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, c
 void ui_emit_open(struct ui *ui, const struct conversation *c);
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
 void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Before another conversation is asked for: reports the message in the draft and takes it off the screen. A command that
+ * is being typed stays. */
+void ui_leave_draft(struct ui *ui);
 void ui_flash_end(struct ui *ui);
 bool ui_answering(const struct ui *ui); /* an answer is awaited or being written */
 bool ui_animated(const struct ui *ui);
@@ -247,8 +251,9 @@ void editor_check(struct ui *ui); /* takes the draft back when the editor has en
 void editor_abandon(struct ui *ui);
 
 /* ---- typing.c ---- */
-void typing_look(struct ui *ui);         /* tells the caller of the draft, when it is time */
-int64_t typing_due(const struct ui *ui); /* when to look again though no key comes; 0 = never */
+void typing_look(struct ui *ui);              /* tells the caller of the draft, when it is time */
+void typing_put(struct ui *ui, bool tell_it); /* the draft was replaced; tell_it: the caller does not know it */
+int64_t typing_due(const struct ui *ui);      /* when to look again though no key comes; 0 = never */
 void typing_free(struct ui *ui);
 
 /* ---- waiting.c: messages that wait for their turn ---- */

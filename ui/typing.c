@@ -22,9 +22,26 @@ static void tell(struct ui *ui, bool rests)
     ui->draft_told_rests = rests;
 }
 
+static const char *message_of(const struct ui *ui)
+{
+    const char *message = command_message(&ui->draft);
+    return message ? message : "";
+}
+
+void typing_put(struct ui *ui, bool tell_it)
+{
+    const char *text = message_of(ui);
+    buffer_set(&ui->draft_seen, text, strlen(text));
+    ui->draft_rest_ms = ui->draft_late_ms = 0;
+    if (tell_it)
+        tell(ui, true);
+    else
+        buffer_set(&ui->draft_told, text, strlen(text));
+}
+
 void typing_look(struct ui *ui)
 {
-    const char *message = command_message(&ui->draft), *text = message ? message : "";
+    const char *text = message_of(ui);
     int64_t now = clock_ms();
     if (strcmp(text, ui->draft_seen.s) != 0) {
         buffer_set(&ui->draft_seen, text, strlen(text));

@@ -37,6 +37,7 @@ void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, c
 
 void ui_emit_open(struct ui *ui, const struct conversation *c)
 {
+    ui_leave_draft(ui);
     push(ui, (struct event){.type = UI_OPEN, .id = c->id, .message = c->message, .text = mem_string_or_empty("")});
 }
 
@@ -328,6 +329,25 @@ void ui_show_conversation(struct ui *ui, int64_t id, const char *title)
     transcript_clear(&ui->transcript);
     if (ui->plain)
         plain_show(ui);
+}
+
+const char *ui_draft(const struct ui *ui)
+{
+    const char *message = ui->plain ? NULL : command_message(&ui->draft);
+    return message ? message : "";
+}
+
+void ui_leave_draft(struct ui *ui)
+{
+    if (!*ui_draft(ui) && !ui->draft_told.len)
+        return;
+    typing_put(ui, true);
+    if (*ui_draft(ui)) {
+        draft_set(&ui->draft, "");
+        draft_forget_edits(&ui->draft);
+        typing_put(ui, false);
+    }
+    ui->dirty = true;
 }
 
 void ui_set_title(struct ui *ui, const char *title)

@@ -36,6 +36,8 @@ void ui_draw(struct ui *ui);
 
 /* ---- what the person wants ---- */
 
+/* Before UI_NEW and UI_OPEN the message in the draft is reported by a UI_DRAFT and taken off the screen: it belongs to the
+ * conversation left. ui_put_back brings a draft back. */
 enum ui_event_type {
     UI_SEND,        /* text: a message. While an answer is awaited it waits for its turn: see ui_set_waiting */
     UI_TAKE_BACK,   /* text: the newest waiting message with this text: it is in the draft again, not to be sent */
@@ -107,6 +109,10 @@ void ui_flash(struct ui *ui, const char *text);
 /* What stands there as long as it holds, flashes apart; NULL ends it. Plain mode shows none of it: add a notice
  * too. */
 void ui_set_warning(struct ui *ui, const char *text);
+
+/* The message in the draft, without the slash that escapes another; "" where there is none, for a command, and in plain
+ * mode. Valid until the next call. */
+const char *ui_draft(const struct ui *ui);
 
 /* Earlier prompts for the Up key, oldest first; replaces those known. */
 void ui_set_history(struct ui *ui, const char *const *prompts, size_t n);

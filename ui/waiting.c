@@ -64,6 +64,7 @@ void ui_put_back(struct ui *ui, const char *text)
     draft_set(&ui->draft, typed);
     free(typed);
     buffer_free(&whole);
+    typing_put(ui, true);
     ui->dirty = true;
 }
 

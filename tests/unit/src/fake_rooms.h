@@ -143,6 +143,12 @@ void ui_put_back(struct ui *ui, const char *text)
     buffer_printf(&fake_log, "put back %s\n", text);
 }
 
+const char *ui_draft(const struct ui *ui)
+{
+    (void)ui;
+    return "";
+}
+
 void ui_flash(struct ui *ui, const char *text)
 {
     (void)ui;
