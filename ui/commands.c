@@ -171,7 +171,7 @@ static long setting_of_name(const struct ui *ui, const char *name, size_t n)
 
 void command_set(struct ui *ui, size_t setting, double value)
 {
-    struct setting *s = &ui->settings.v[setting];
+    struct setting_row *s = &ui->settings.v[setting];
     if (s->text)
         return;
     s->value = value < s->min ? s->min : value > s->max ? s->max : value;
@@ -180,7 +180,7 @@ void command_set(struct ui *ui, size_t setting, double value)
 
 void command_set_text(struct ui *ui, size_t setting, const char *text)
 {
-    struct setting *s = &ui->settings.v[setting];
+    struct setting_row *s = &ui->settings.v[setting];
     free(s->text);
     s->text = mem_string_or_empty(text);
     ui_emit_pair(ui, UI_SET_TEXT, 0, s->name, s->text);
@@ -194,7 +194,7 @@ void command_reset(struct ui *ui, size_t setting)
 
 void command_say_range(struct ui *ui, size_t setting)
 {
-    const struct setting *s = &ui->settings.v[setting];
+    const struct setting_row *s = &ui->settings.v[setting];
     ui_flash_format(ui, "%s takes a number from %.*f to %.*f", s->name, s->decimals, s->min, s->decimals, s->max);
 }
 
@@ -206,7 +206,7 @@ static bool is_word(const char *text, const char *word)
 }
 
 /* The one of the setting's choices that was typed; NULL and a word about it where it is none. */
-static const char *choice_typed(struct ui *ui, const struct setting *s, const char *text)
+static const char *choice_typed(struct ui *ui, const struct setting_row *s, const char *text)
 {
     struct buffer all = BUFFER_INIT;
     const char *found = NULL;
@@ -222,7 +222,7 @@ static const char *choice_typed(struct ui *ui, const struct setting *s, const ch
 
 static void set_text(struct ui *ui, size_t setting, const char *text)
 {
-    const struct setting *s = &ui->settings.v[setting];
+    const struct setting_row *s = &ui->settings.v[setting];
     if (s->choices && !(text = choice_typed(ui, s, text)))
         return;
     command_set_text(ui, setting, text);
@@ -230,7 +230,7 @@ static void set_text(struct ui *ui, size_t setting, const char *text)
 }
 
 /* What it is. */
-static void say_setting(struct ui *ui, const struct setting *s)
+static void say_setting(struct ui *ui, const struct setting_row *s)
 {
     if (s->text)
         ui_flash_format(ui, "%s is: %s", s->name, *s->text || !s->blank ? s->text : s->blank);
@@ -263,7 +263,7 @@ static void do_set(struct ui *ui, const char *argument)
         command_reset(ui, (size_t)i);
         return;
     }
-    struct setting *s = &ui->settings.v[i];
+    struct setting_row *s = &ui->settings.v[i];
     if (!*value) {
         say_setting(ui, s);
         return;
@@ -287,7 +287,7 @@ static void do_set(struct ui *ui, const char *argument)
 /* A number in plain mode (the list is numbered there), else a part of a title. */
 static void do_open(struct ui *ui, const char *text)
 {
-    const struct conversations *c = &ui->conversations;
+    const struct conversation_list *c = &ui->conversations;
     size_t number = strtoul(text, NULL, 10);
     if (ui->plain && number && number <= c->n) {
         ui_emit_open(ui, &c->v[number - 1]);
@@ -307,7 +307,7 @@ static void do_open(struct ui *ui, const char *text)
 /* Opens the one whose title has what was wanted in it; where several have, or none, the list is filtered by that. */
 void command_listed(struct ui *ui)
 {
-    struct conversations *c = &ui->conversations;
+    struct conversation_list *c = &ui->conversations;
     size_t found = 0, at = 0, start, end;
     char *text = c->wanted;
     c->wanted = NULL;

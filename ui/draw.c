@@ -24,8 +24,7 @@ struct frame {
     int body_rows;               /* between title and these */
     int text_x, text_width;      /* the transcript's part of them */
     int left_width, right_width; /* of open panels; 0 = closed */
-    int caret_y, caret_x;
-    bool caret;
+    struct caret caret;
 };
 
 bool draw_is_too_small(void)
@@ -294,9 +293,7 @@ static void draw_draft(struct ui *ui, struct frame *f)
     const char *dim = placeholder(ui, d);
     screen_text(y, label_width, f->columns - label_width, dim, strlen(dim), STYLE_DIM);
     if (focused) {
-        f->caret_y = y + l->caret_row - d->top;
-        f->caret_x = label_width + l->caret_column;
-        f->caret = true;
+        f->caret = (struct caret){y + l->caret_row - d->top, label_width + l->caret_column, true};
     }
 }
 
@@ -445,9 +442,15 @@ static void draw_too_small(const struct ui *ui)
 void draw(struct ui *ui)
 {
     screen_begin();
+<<<<<<< HEAD
     if (draw_is_too_small()) {
         draw_too_small(ui);
         screen_end(0, 0, false);
+=======
+    if (too_small()) {
+        draw_too_small();
+        screen_end((struct caret){0});
+>>>>>>> 3546cc9 (wip: a file for each panel)
         return;
     }
     struct frame f = measure(ui);
@@ -461,12 +464,14 @@ void draw(struct ui *ui)
     draw_rule(ui, &f);
     draw_draft(ui, &f);
     draw_status(ui, &f);
+    struct rect left = {1, 0, f.body_rows, f.left_width};
+    struct rect right = {1, f.columns - f.right_width, f.body_rows, f.right_width};
     if (f.left_width && !ui->help)
-        panel_draw(ui, FOCUS_CONVERSATIONS, 1, 0, f.body_rows, f.left_width, &f.caret_y, &f.caret_x);
+        panel_draw(ui, FOCUS_CONVERSATIONS, left, &f.caret);
     if (f.right_width && !ui->help)
-        panel_draw(ui, FOCUS_SETTINGS, 1, f.columns - f.right_width, f.body_rows, f.right_width, &f.caret_y,
-                   &f.caret_x);
-    f.caret = f.caret || (ui->prompt.kind != PROMPT_NONE && prompt_in_panel(ui) && ui->prompt.kind != PROMPT_DELETE);
+        panel_draw(ui, FOCUS_SETTINGS, right, &f.caret);
+    if (ui->prompt.kind != PROMPT_NONE && prompt_in_panel(ui) && ui->prompt.kind != PROMPT_DELETE)
+        f.caret.visible = true;
     draw_popup(ui, &f);
-    screen_end(f.caret_y, f.caret_x, f.caret);
+    screen_end(f.caret);
 }

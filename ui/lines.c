@@ -25,12 +25,12 @@ void lines_put(struct lines *l, const char *s, size_t n, unsigned style)
         return;
     l->text = mem_grow(l->text, &l->cap_text, l->n_text + n, 1);
     memcpy(l->text + l->n_text, s, n);
-    struct span *last = l->open.n_spans ? &l->spans[l->n_spans - 1] : NULL;
+    struct text_run *last = l->open.n_spans ? &l->spans[l->n_spans - 1] : NULL;
     if (last && last->style == style) {
         last->len += (uint32_t)n;
     } else {
         l->spans = mem_grow(l->spans, &l->cap_spans, l->n_spans + 1, sizeof *l->spans);
-        l->spans[l->n_spans++] = (struct span){(uint32_t)l->n_text, (uint32_t)n, (uint16_t)style};
+        l->spans[l->n_spans++] = (struct text_run){(uint32_t)l->n_text, (uint32_t)n, (uint16_t)style};
         l->open.n_spans++;
     }
     l->n_text += n;

@@ -29,7 +29,7 @@ enum style {
     STYLE_ROLE = 0xff00,
 };
 
-struct span {
+struct text_run {
     uint32_t start, len; /* bytes of lines.text */
     uint16_t style;
 };
@@ -47,7 +47,7 @@ struct line {
 struct lines {
     char *text;
     size_t n_text, cap_text;
-    struct span *spans;
+    struct text_run *spans;
     size_t n_spans, cap_spans;
     struct line *v;
     size_t n, cap;

@@ -283,7 +283,7 @@ void plain_status(struct ui *ui, const struct ui_status *before)
 
 void plain_conversations(struct ui *ui)
 {
-    const struct conversations *c = &ui->conversations;
+    const struct conversation_list *c = &ui->conversations;
     plain_say(ui, c->found ? "Found:" : "Conversations (/open NUMBER):");
     for (size_t i = 0; i < c->n; i++) {
         char age[64], line[600];
@@ -300,7 +300,7 @@ void plain_conversations(struct ui *ui)
 void plain_settings(struct ui *ui)
 {
     for (size_t i = 0; i < ui->settings.n; i++) {
-        const struct setting *s = &ui->settings.v[i];
+        const struct setting_row *s = &ui->settings.v[i];
         struct buffer line = BUFFER_INIT;
         if (s->text)
             buffer_printf(&line, "%s: %s (%s)", s->name, *s->text || !s->blank ? s->text : s->blank, s->help);

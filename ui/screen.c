@@ -224,7 +224,7 @@ int screen_line(int y, int x, int width, const struct lines *l, const struct lin
 {
     int used = 0;
     for (size_t i = 0; i < line->n_spans && used < width; i++) {
-        const struct span *s = &l->spans[line->span + i];
+        const struct text_run *s = &l->spans[line->span + i];
         used += screen_text(y, x + used, width - used, l->text + s->start, s->len, s->style | extra_style);
     }
     return used;
@@ -236,10 +236,15 @@ void screen_fill(int y, int x, int width, const char *character, unsigned style)
         screen_text(y, x + i, 1, character, strlen(character), style);
 }
 
-void screen_end(int caret_y, int caret_x, bool caret)
+struct rect rect_below(struct rect r, int rows)
 {
-    curs_set(caret ? 1 : 0);
-    move(caret_y < LINES ? caret_y : LINES - 1, caret_x < COLS ? caret_x : COLS - 1);
+    return (struct rect){r.y + rows, r.x, r.height - rows, r.width};
+}
+
+void screen_end(struct caret caret)
+{
+    curs_set(caret.visible ? 1 : 0);
+    move(caret.y < LINES ? caret.y : LINES - 1, caret.x < COLS ? caret.x : COLS - 1);
     wnoutrefresh(stdscr);
     doupdate();
 }

@@ -14,6 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A part of the screen, in rows and cells. */
+struct rect {
+    int y, x, height, width;
+};
+struct rect rect_below(struct rect r, int rows); /* without its first rows */
+
+/* Where the cursor stands: where typed text goes, or at the row that keys act on, which screen readers read. */
+struct caret {
+    int y, x;
+    bool visible;
+};
+
 bool screen_open(char *err, size_t cap);
 void screen_close(void);
 
@@ -25,7 +37,7 @@ void screen_begin(void); /* an empty screen */
 int screen_text(int y, int x, int width, const char *s, size_t n, unsigned style);
 int screen_line(int y, int x, int width, const struct lines *l, const struct line *line, unsigned extra_style);
 void screen_fill(int y, int x, int width, const char *character, unsigned style);
-void screen_end(int caret_y, int caret_x, bool caret); /* sends it; the cursor stands at the caret */
+void screen_end(struct caret caret); /* sends it */
 
 void screen_redraw(void);                  /* all of it anew, next time */
 void screen_resized(void);                 /* takes the terminal's present size */

@@ -11,6 +11,7 @@
 #include "draft.h"
 #include "keycodes.h"
 #include "paste.h"
+#include "screen.h"
 #include "transcript.h"
 #include "ui.h"
 
@@ -58,14 +59,14 @@ struct prompt {
 
 enum focus { FOCUS_DRAFT, FOCUS_CONVERSATIONS, FOCUS_SETTINGS };
 
-struct conversation {
+struct list_entry {
     int64_t id, message, updated_ms; /* message: where it was found, or 0 */
     char *title, *detail, *who;      /* clean; detail and who may be NULL */
 };
 
-struct conversations {
+struct conversation_list {
     bool open;
-    struct conversation *v;
+    struct list_entry *v;
     size_t n, cap;
     bool known;   /* a list was given */
     char *wanted; /* part of the title to be opened once the list is there; NULL: none */
@@ -77,7 +78,7 @@ struct conversations {
     size_t selected, top; /* among those the filter lets through */
 };
 
-struct setting {
+struct setting_row {
     char *name, *help, *text;   /* text: NULL for numbers; raw */
     const char *const *choices; /* of a text, as in ui_setting; the caller's */
     char *blank;                /* shown in place of 0 or of no text; NULL: nothing special */
@@ -87,9 +88,9 @@ struct setting {
     bool changed; /* differs from its default */
 };
 
-struct settings {
+struct setting_list {
     bool open;
-    struct setting *v;
+    struct setting_row *v;
     size_t n;
     size_t selected;
 };
@@ -133,8 +134,8 @@ struct ui {
     bool popup_closed;    /* Esc closed the list of completions; the next key opens it again */
 
     enum focus focus;
-    struct conversations conversations;
-    struct settings settings;
+    struct conversation_list conversations;
+    struct setting_list settings;
     bool help;
     long help_top;
 
@@ -172,7 +173,7 @@ struct ui {
 
 /* ---- ui.c ---- */
 void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, const char *text);
-void ui_emit_open(struct ui *ui, const struct conversation *c);
+void ui_emit_open(struct ui *ui, const struct list_entry *c);
 void ui_emit_pair(struct ui *ui, enum ui_event_type type, double value, const char *name, const char *text);
 void ui_flash_format(struct ui *ui, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Before another conversation is asked for: reports the message in the draft and takes it off the screen. A command that
@@ -224,14 +225,14 @@ void panel_open(struct ui *ui, enum focus which);
 void panel_toggle(struct ui *ui, enum focus which);
 void panel_close(struct ui *ui, enum focus which);
 bool panel_key(struct ui *ui, int key); /* false: not one of the panel's keys */
-void panel_draw(struct ui *ui, enum focus which, int y, int x, int height, int width, int *caret_y, int *caret_x);
+void panel_draw(struct ui *ui, enum focus which, struct rect area, struct caret *caret);
 size_t panel_visible(const struct ui *ui, size_t *out, size_t cap); /* indices the filter lets through */
-const struct conversation *panel_selected(const struct ui *ui);
+const struct list_entry *panel_selected(const struct ui *ui);
 void panel_set_list(struct ui *ui, const char *query, const struct ui_conversation *list, size_t n);
 void panel_set_settings(struct ui *ui, const struct ui_setting *settings, size_t n);
 void panel_renamed(struct ui *ui, int64_t id, const char *title); /* shown at once; 0 = the conversation shown */
 void panel_deleted(struct ui *ui, int64_t id);
-void panel_age(const struct conversation *c, char *out, size_t cap); /* "you, 5 min ago" */
+void panel_age(const struct list_entry *c, char *out, size_t cap); /* "you, 5 min ago" */
 void panel_free(struct ui *ui);
 
 /* ---- draw.c ---- */

@@ -35,7 +35,7 @@ void ui_emit(struct ui *ui, enum ui_event_type type, int64_t id, double value, c
     push(ui, (struct event){.type = type, .id = id, .value = value, .text = mem_string_or_empty(text)});
 }
 
-void ui_emit_open(struct ui *ui, const struct conversation *c)
+void ui_emit_open(struct ui *ui, const struct list_entry *c)
 {
     ui_leave_draft(ui);
     push(ui, (struct event){.type = UI_OPEN, .id = c->id, .message = c->message, .text = mem_string_or_empty("")});

@@ -15,7 +15,7 @@ static inline char *lines_text(const struct lines *l)
     buffer_puts(&b, "");
     for (size_t i = 0; i < l->n; i++) {
         for (uint32_t k = 0; k < l->v[i].n_spans; k++) {
-            const struct span *s = &l->spans[l->v[i].span + k];
+            const struct text_run *s = &l->spans[l->v[i].span + k];
             buffer_add(&b, l->text + s->start, s->len);
         }
         buffer_puts(&b, "\n");
