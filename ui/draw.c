@@ -442,15 +442,9 @@ static void draw_too_small(const struct ui *ui)
 void draw(struct ui *ui)
 {
     screen_begin();
-<<<<<<< HEAD
     if (draw_is_too_small()) {
         draw_too_small(ui);
-        screen_end(0, 0, false);
-=======
-    if (too_small()) {
-        draw_too_small();
         screen_end((struct caret){0});
->>>>>>> 3546cc9 (wip: a file for each panel)
         return;
     }
     struct frame f = measure(ui);
