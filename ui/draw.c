@@ -1,4 +1,4 @@
-/* draw.c - the picture: title, transcript, panels, draft, status line; see state.h. */
+/* draw.c - draws title, transcript, panels, draft and status line; see state.h. */
 #include "state.h"
 
 #include "../src/base/clock.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 
 #define POPUP_ROWS 8
-#define TITLE_CELLS 24 /* of the title are worth more than the model's name */
+#define TITLE_CELLS 24 /* cells of the title that take precedence over the model's name */
 #define CHROME_ROWS 3  /* title, rule, status line */
-#define BODY_ROWS 3    /* the transcript keeps at least so many when messages wait */
+#define BODY_ROWS 3    /* minimum rows of the transcript when messages are queued */
 
-/* Where things are, for one drawing. */
+/* Screen layout of one frame. */
 struct frame {
     int rows, columns;
     int draft_rows;
-    int waiting_rows;            /* messages that wait, above the rule */
-    int body_rows;               /* between title and these */
+    int waiting_rows;            /* queued messages, above the rule */
+    int body_rows;               /* between the title and those */
     int text_x, text_width;      /* the transcript's part of them */
     int left_width, right_width; /* of open panels; 0 = closed */
     struct caret caret;
@@ -34,7 +34,7 @@ bool draw_is_too_small(void)
 
 /* ---- measuring ---- */
 
-/* What is edited at the bottom of the screen, and its label. */
+/* Returns the draft edited at the bottom of the screen, and its label. */
 static struct draft *bottom_draft(struct ui *ui, const char **label)
 {
     bool prompt = ui->prompt.kind != PROMPT_NONE && !prompt_in_panel(ui);
@@ -46,7 +46,7 @@ int draw_draft_width(struct ui *ui)
 {
     const char *label;
     bottom_draft(ui, &label);
-    int width = screen_columns() - text_width(label, strlen(label)) - 1; /* the caret may stand after the last cell */
+    int width = screen_columns() - text_width(label, strlen(label)) - 1; /* a cell for the caret */
     return width > 1 ? width : 1;
 }
 
@@ -94,7 +94,7 @@ static void draw_title(const struct ui *ui, const struct frame *f)
         screen_text(0, f->columns - 1 - model_width, model_width, model, strlen(model), STYLE_DIM);
 }
 
-/* Messages before this entry reach the model only in a summary. */
+/* Returns the first entry that the model sees verbatim; earlier ones are summarized. */
 static size_t summarized_until(const struct ui *ui)
 {
     size_t i = 0;
@@ -138,7 +138,7 @@ static void draw_matches(const struct ui *ui, const struct row *row, int y, int 
     }
 }
 
-/* The point in the margin marks what chinwag says itself: a footnote or notice. */
+/* A dot in the margin marks text from chinwag: a footnote or notice. */
 static void draw_point(int y, const struct frame *f)
 {
     screen_text(y, f->text_x, 1, "·", strlen("·"), STYLE_NOTICE);
@@ -262,7 +262,7 @@ static void draw_help(struct ui *ui, const struct frame *f)
 
 /* ---- draft, popup, status ---- */
 
-/* What stands in the place of a text that is not there. */
+/* Placeholder of an empty draft or prompt. */
 static const char *placeholder(const struct ui *ui, const struct draft *d)
 {
     if (d->text.len)
@@ -313,7 +313,7 @@ static void draw_choice(const struct frame *f, int y, const char *name, const ch
     free(clean);
 }
 
-/* The last POPUP_ROWS choices that contain the selected one, above the rule; the first stands lowest when upwards. */
+/* Draws up to POPUP_ROWS choices, the selected one among them, above the rule; upwards: the first is the lowest row. */
 static void draw_popup(struct ui *ui, const struct frame *f)
 {
     struct completion c[ACTION_COUNT];
@@ -393,7 +393,7 @@ static void draw_status(struct ui *ui, const struct frame *f)
     lines_free(&l);
 }
 
-/* The rule above the draft says what is going on. */
+/* Draws the rule above the draft, with the current activity. */
 static void draw_rule(const struct ui *ui, const struct frame *f)
 {
     char words[64], line[160];

@@ -13,7 +13,7 @@ enum kind { DOLLAR, DOLLARS, PARENTHESIS, BRACKET, ENVIRONMENT, N_KINDS };
 struct scanner {
     char *s;
     size_t n;
-    size_t none_before[N_KINDS]; /* a search for this kind's end found none before here: keeps the scan linear */
+    size_t none_before[N_KINDS]; /* no end of this kind exists before this offset: keeps the scan linear */
 };
 
 static bool is_space(char c)
@@ -63,7 +63,7 @@ static void cover(struct scanner *f, size_t from, size_t to)
     }
 }
 
-/* What tells a formula that has no end yet from prose. */
+/* Distinguishes a formula without an end yet from prose. */
 static bool looks_like_formula(const struct scanner *f, size_t from)
 {
     for (size_t i = from; i < f->n; i++)
@@ -77,8 +77,8 @@ static bool closes_dollar(const struct scanner *f, size_t at)
     return !is_space(f->s[at - 1]) && (at + 1 == f->n || !isalnum((unsigned char)f->s[at + 1]));
 }
 
-/* Covers the formula whose opening mark takes [at, from) and that ends in `end`. Returns the offset behind it, or behind
- * the opening mark where it is no formula. */
+/* Covers the formula whose opening mark takes [at, from) and that ends in `end`. Returns the offset behind it, or
+ * behind the opening mark where it is no formula. */
 static size_t cover_until(struct scanner *f, enum kind kind, size_t at, size_t from, const char *end)
 {
     size_t i = from, end_n = strlen(end), limit = f->n;
@@ -124,7 +124,7 @@ static size_t cover_environment(struct scanner *f, size_t at)
     return cover_until(f, ENVIRONMENT, at, name + n + 1, end);
 }
 
-/* \[ or \] as a line of its own is a formula's mark, whatever comes after it. */
+/* \[ or \] alone on a line delimits a formula, whatever follows it. */
 static bool alone_in_line(const struct scanner *f, size_t at)
 {
     size_t before = at, after = at + 2;

@@ -8,7 +8,7 @@
 
 #define ELLIPSIS "\u2026" /* one cell */
 
-/* The first place at or after from where any of the query's words stands. */
+/* Finds the first match of any word of query at or after from; prefers the longest one at the same place. */
 static bool find_word(const char *s, size_t n, const char *query, size_t from, size_t *start, size_t *end)
 {
     bool found = false;
@@ -24,8 +24,8 @@ static bool find_word(const char *s, size_t n, const char *query, size_t from, s
     return found;
 }
 
-/* Where to begin so that [start, end) is in view: at most a third of the room beside it comes before it, or more where
- * the text behind it is short. */
+/* Returns the offset to begin at so that [start, end) is in view: at most a third of the remaining width comes before
+ * it, or more if little text follows it. */
 static size_t window_start(const char *s, size_t n, size_t start, size_t end, int width)
 {
     int hit = text_width(s + start, end - start), before = text_width(s, start), after = text_width(s + end, n - end);
@@ -36,7 +36,7 @@ static size_t window_start(const char *s, size_t n, size_t start, size_t end, in
         return 0;
     for (; before > room && at < start; before -= cell)
         at += text_cell(s + at, start - at, &cell);
-    for (size_t i = start; i > at; i--) /* whole words, where one begins there */
+    for (size_t i = start; i > at; i--) /* begin at a word, if one begins there */
         if (s[i - 1] == ' ')
             word = i;
     return word < start || s[start - 1] == ' ' ? word : at;

@@ -150,7 +150,7 @@ static size_t trim_spaces(const struct wrap *w, size_t start, size_t end)
     return end;
 }
 
-/* Sets the piece to [w->at, end) where the line was full: end is the break, next what the next line begins with. */
+/* Sets the piece of a full line to [w->at, end): end is the break, next the offset at which the next line begins. */
 static void break_at(struct wrap *w, size_t end, struct wrap_piece *piece)
 {
     piece->end = trim_spaces(w, piece->start, end);
@@ -175,9 +175,9 @@ bool wrap_next(struct wrap *w, int width, struct wrap_piece *piece)
     if (w->done)
         return false;
     if (width < 2)
-        width = 2; /* a wide character has to go somewhere */
+        width = 2; /* a wide character must fit */
     *piece = (struct wrap_piece){.start = w->at};
-    size_t possible = 0; /* the last place this line may break, 0 = none yet */
+    size_t possible = 0; /* the last possible break in this line, 0 = none yet */
     int column = 0, cell;
     for (size_t i = w->at; i < w->n;) {
         if (w->s[i] == '\n')

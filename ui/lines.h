@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a piece of text is; the screen decides what that looks like. Bits combine. */
+/* Style of a piece of text: attribute bits, and one colour role. screen.c maps them to terminal attributes. */
 enum style {
     STYLE_BOLD = 1 << 0,
     STYLE_ITALIC = 1 << 1,
@@ -16,7 +16,7 @@ enum style {
     STYLE_REVERSE = 1 << 3,
     STYLE_DIM = 1 << 4,
     STYLE_STRIKE = 1 << 5,
-    /* A colour role in the bits above; one at a time. */
+    /* Colour roles, one at a time. */
     STYLE_CODE = 1 << 8,
     STYLE_HEADING = 2 << 8,
     STYLE_QUOTE = 3 << 8,
@@ -39,11 +39,11 @@ struct line {
     uint32_t text, len;     /* all its text, in lines.text */
     uint32_t src;           /* offset of its beginning in the text it was laid out from */
     uint16_t width;         /* cells */
-    uint8_t joins;          /* 0 begins a paragraph; 1 goes on from the line before; 2 the same, after a space */
-    uint8_t margin;         /* bytes at its beginning that are indentation or markers, not text */
+    uint8_t joins;          /* 0: starts a paragraph; 1: continues the previous line; 2: continues it after a space */
+    uint8_t margin;         /* leading bytes that are indentation or markers, not text */
 };
 
-/* Zeroed is empty. A line is built with lines_put and closed with lines_end. */
+/* A list of lines; zero-initialize it. lines_put appends to the open line, lines_end closes that line. */
 struct lines {
     char *text;
     size_t n_text, cap_text;
@@ -56,12 +56,12 @@ struct lines {
 };
 
 void lines_put(struct lines *l, const char *s, size_t n, unsigned style); /* clean text without newlines */
-void lines_margin(struct lines *l);                                       /* what was put until now is the margin */
+void lines_margin(struct lines *l); /* marks the text put so far as the margin */
 void lines_end(struct lines *l, uint32_t src, unsigned joins);
 void lines_truncate(struct lines *l, size_t n); /* keeps the first n */
 void lines_free(struct lines *l);
 
-/* Text with a style and an origin for each byte: what a paragraph is gathered in before it is wrapped. */
+/* A paragraph before it is wrapped: text with a style and a source offset for each byte. */
 struct flow {
     char *s;
     uint16_t *style;
@@ -69,13 +69,13 @@ struct flow {
     size_t n, cap_s, cap_style, cap_src;
 };
 
-/* Adds clean text. src: where its first byte comes from; the others follow, or all have it when fixed. */
+/* Appends clean text. src: source offset of its first byte. Each further byte adds 1, unless fixed: then all have src. */
 void flow_add(struct flow *f, const char *s, size_t n, unsigned style, uint32_t src, bool fixed);
 void flow_clear(struct flow *f);
 void flow_free(struct flow *f);
-void flow_put(const struct flow *f, size_t start, size_t end, struct lines *out); /* as spans of the open line */
+void flow_put(const struct flow *f, size_t start, size_t end, struct lines *out); /* to the open line */
 
-/* Adds raw text cleaned. */
+/* Cleans raw text and appends it. */
 void flow_add_raw(struct flow *f, const char *s, size_t n, unsigned style);
 
 /*

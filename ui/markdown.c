@@ -13,7 +13,7 @@
 
 #define MAX_DEPTH 16 /* containers drawn; deeper ones are laid out as the 16th */
 #define MAX_SPANS 32 /* nested spans whose end restores the style before */
-#define MAX_LINKS 8  /* nested: a picture is a link's text, a link part of a picture's; deeper ones show no address */
+#define MAX_LINKS 8  /* nested: an image in a link's text, a link in an image's; deeper ones show no address */
 
 /* A block quote or list item around what is being laid out. */
 struct container {
@@ -28,7 +28,7 @@ struct list {
     unsigned number;
 };
 
-/* A link or picture whose text is being read. */
+/* A link or image whose text is being read. */
 struct link {
     char *href;
     size_t start; /* of its text in the flow */
@@ -43,17 +43,17 @@ struct painter {
     const uint32_t *origin; /* of each byte of it, relative to base */
     uint32_t base;
     struct container containers[MAX_DEPTH];
-    int depth; /* all that are open, also those that are not drawn */
+    int depth; /* all open containers, including those not drawn */
     struct list lists[MAX_DEPTH];
     int list_depth;             /* likewise */
-    struct flow flow;           /* the leaf block being gathered */
+    struct flow flow;           /* the leaf block being collected */
     unsigned style;             /* of the spans around */
     unsigned styles[MAX_SPANS]; /* what style was before each open span */
-    int n_spans;                /* all that are open, also those without a place in styles */
-    int struck;      /* number of the open span that is struck through and of whose text none was seen; 0 = none */
+    int n_spans;                /* all open spans, including those without an entry in styles */
+    int struck;                 /* number of the open strikethrough span whose text has not begun; 0 = none */
     unsigned tildes; /* of the spans struck through, innermost lowest: whether they only have a tilde on each side */
     struct link links[MAX_LINKS];
-    int n_links; /* all that are open, also those without a place in links */
+    int n_links; /* all open links, including those without an entry in links */
     struct table table;
     bool in_table, in_head;
     bool gap; /* an empty line is due before the next block */
@@ -82,7 +82,7 @@ static int margin_width(const struct painter *p)
     return width;
 }
 
-/* Puts the margin of a line. Markers not drawn yet are drawn, or left out of an empty line between blocks. */
+/* Puts the margin of a line, with the markers not drawn yet. An empty line between blocks gets no markers. */
 static void put_margin(struct painter *p, bool empty_line)
 {
     int visible = drawn(p->depth); /* an empty line has no spaces at its end */
@@ -108,7 +108,7 @@ static void begin_line(void *ctx)
     put_margin(ctx, false);
 }
 
-/* Called before a block is laid out. */
+/* Call before laying out a block. */
 static void space_before(struct painter *p)
 {
     if (p->gap && p->any) {
@@ -148,7 +148,7 @@ static void put_wrapped(struct painter *p, const char *indent)
     p->any = true;
 }
 
-/* Lays out the gathered text, if there is any. */
+/* Lays out the collected text, if there is any. */
 static void flush(struct painter *p, const char *indent)
 {
     if (p->flow.n) {
@@ -313,7 +313,7 @@ static void add(struct painter *p, const char *s, size_t n, unsigned style)
     flow_add(target(p), s, n, style, p->src, true);
 }
 
-/* Text of md4c's: where it is a piece of ours its origin is known. */
+/* Adds text from md4c. Its source offset is known if it points into our buffer. */
 static void add_source(struct painter *p, const char *s, size_t n, unsigned style)
 {
     struct flow *f = target(p);
@@ -390,7 +390,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *ctx)
     return 0;
 }
 
-/* A link whose text is not its address is followed by it: the terminal cannot be asked. */
+/* Adds the address after a link whose text differs from it: a terminal may not support hyperlinks. */
 static void put_address(struct painter *p, struct link *link)
 {
     const struct flow *f = target(p);
@@ -415,7 +415,7 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *ctx)
     (void)detail;
     p->style = --p->n_spans < MAX_SPANS ? p->styles[p->n_spans] : p->style & ~span_style(type);
     if (type == MD_SPAN_DEL) {
-        p->struck = 0; /* it may have held no text: a picture without words */
+        p->struck = 0; /* the span may have had no text: an image without alt text */
         if (p->tildes & 1)
             add(p, "~", 1, p->style);
         p->tildes >>= 1;
@@ -524,7 +524,7 @@ static struct raw_line line_at(const char *raw, size_t n, size_t at)
     return l;
 }
 
-/* The fence a line opens or could close: its length and character; 0 = none. */
+/* Returns the length of the code fence on a line that opens or could close a block, and its character; 0 = none. */
 static size_t fence(const struct raw_line *l, char *mark)
 {
     size_t n = 0;
@@ -535,7 +535,7 @@ static size_t fence(const struct raw_line *l, char *mark)
     while (l->indent + n < l->n && l->s[l->indent + n] == *mark)
         n++;
     if (*mark == '`' && memchr(l->s + l->indent + n, '`', l->n - l->indent - n))
-        return 0; /* code within a line */
+        return 0; /* inline code */
     return n >= 3 ? n : 0;
 }
 
@@ -563,7 +563,7 @@ size_t markdown_closed(const char *raw, size_t n, size_t from)
             if (marks >= open_fence && mark == open_mark)
                 open_fence = 0;
         } else {
-            /* An item or an indented line after an empty one may belong to the list before. */
+            /* An item or an indented line after an empty line may continue the list before. */
             if (blank_before && !l.blank && !l.indent && complete && !starts_item(&l))
                 closed = at;
             if (marks) {

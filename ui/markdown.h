@@ -1,8 +1,8 @@
 /*
- * markdown.h - Markdown laid out as styled lines, whole or while it grows. Pure functions, no curses.
+ * markdown.h - lays out Markdown as styled lines, complete or while it grows. Pure functions, no curses.
  *
- * md4c parses; single newlines stay line breaks, as people expect of a chat, and HTML is shown as text. Code is shown
- * verbatim, and so are formulas (formula.h). Text is cleaned (text.h), what entities stand for too.
+ * md4c is the parser. Single newlines stay line breaks, as usual in a chat, and HTML is shown as text. Code and
+ * formulas (formula.h) are shown verbatim. Text and decoded entities are cleaned (text.h).
  */
 #ifndef UI_MARKDOWN_H
 #define UI_MARKDOWN_H
@@ -17,14 +17,14 @@ struct markdown_options {
     bool ascii; /* no line drawing characters, for screen readers and dumb terminals */
 };
 
-extern const unsigned markdown_flags; /* of md4c: which dialect is read */
+extern const unsigned markdown_flags; /* md4c parser flags that select the dialect */
 
-/* Lays out raw[from..to) at the end of out; the lines' src are offsets in raw. */
+/* Lays out raw[from..to) and appends the lines to out; their src are offsets in raw. */
 void markdown_layout(const char *raw, size_t from, size_t to, const struct markdown_options *options,
                      struct lines *out);
 
-/* While text grows: the last place >= from where a top-level block begins that no later text can change the
- * blocks before. Layout of [from, there) and [there, n) with an empty line between is that of the whole. */
+/* For text that grows: returns the last offset >= from at which a top-level block begins and before which no later text
+ * can change the layout. Laying out [from, offset) and [offset, n) with an empty line between equals laying out all. */
 size_t markdown_closed(const char *raw, size_t n, size_t from);
 
 #endif

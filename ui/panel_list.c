@@ -1,4 +1,4 @@
-/* panel_list.c - the panel with the saved conversations, or with what a search found; see state.h and panels.h. */
+/* panel_list.c - the panel with the saved conversations or with search results; see state.h and panels.h. */
 #include "panels.h"
 
 #include "../src/base/buffer.h"
@@ -60,7 +60,7 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
     struct conversation_list *c = &ui->conversations;
     const struct list_entry *was = panel_selected(ui);
     if (!query && c->found && c->open)
-        return; /* the results asked for stay until the panel is closed */
+        return; /* search results stay until the panel is closed */
     int64_t selected = was && c->found == (query != NULL) ? was->id : ui->conversation;
     panel_list_clear(c);
     c->v = mem_grow(c->v, &c->cap, n, sizeof *c->v);
@@ -77,7 +77,7 @@ void panel_set_list(struct ui *ui, const char *query, const struct ui_conversati
     c->query = panel_clean(query);
     if (c->found)
         buffer_clear(&c->filter);
-    /* The same conversation stays selected, wherever the new order has it. */
+    /* Keep the same conversation selected at its new position. */
     size_t *visible = mem_new(1, (n + 1) * sizeof *visible), shown = panel_visible(ui, visible, n);
     size_t at = c->selected < shown ? c->selected : shown ? shown - 1 : 0;
     for (size_t i = 0; i < shown; i++)
@@ -157,7 +157,7 @@ bool panel_list_key(struct ui *ui, int key)
     case 'n': command_do(ui, ACTION_NEW, ""); return true;
     case 'q': panel_close(ui, FOCUS_CONVERSATIONS); return true;
     case '/': prompt_open(ui, PROMPT_FILTER, ui->conversations.filter.s); return true;
-    default: /* any other character begins a filter */
+    default: /* any other character starts a filter */
         if (!key_is_printable(key))
             return false;
         prompt_open(ui, PROMPT_FILTER, ui->conversations.filter.s);
@@ -176,7 +176,7 @@ void panel_age(const struct list_entry *c, char *out, size_t cap)
     snprintf(out, cap, "%s%s%s", c->who ? c->who : "", c->who ? ", " : "", age);
 }
 
-/* The title, and below it in what a search found, if there is room, the text around the hit. */
+/* Draws an entry: its title and, for a search result with room for it, the text around the match below. */
 static void draw_listed(struct ui *ui, size_t index, bool selected, struct rect area, struct caret *caret)
 {
     const struct conversation_list *list = &ui->conversations;
@@ -204,7 +204,7 @@ static void draw_listed(struct ui *ui, size_t index, bool selected, struct rect 
     }
 }
 
-/* What keys do now, in two rows. */
+/* Draws two rows with the keys that apply now. */
 static void draw_hints(const struct ui *ui, struct rect area)
 {
     const char *first = "Enter open  / filter  n new", *second = "r rename  d delete  Esc close";
@@ -220,7 +220,7 @@ static void draw_hints(const struct ui *ui, struct rect area)
     panel_draw_hint(rect_below(area, area.height - 1), second);
 }
 
-/* Heading and filter; returns what is left below them. */
+/* Draws heading and filter; returns the area below them. */
 static struct rect draw_heading(struct ui *ui, struct rect area, size_t shown, struct caret *caret)
 {
     const struct conversation_list *c = &ui->conversations;
@@ -228,7 +228,7 @@ static struct rect draw_heading(struct ui *ui, struct rect area, size_t shown, s
     char heading[160], count[24];
     snprintf(heading, sizeof heading, c->found ? "Found: %s" : "Conversations", c->found ? c->query : "");
     snprintf(count, sizeof count, "%zu", shown);
-    if (area.height > 1 + filter) { /* or it is left out */
+    if (area.height > 1 + filter) { /* else leave the heading out */
         panel_draw_row(area, heading, c->known ? count : "", STYLE_BOLD);
         area = rect_below(area, 1);
     }
@@ -244,7 +244,7 @@ void panel_list_draw(struct ui *ui, struct rect area, struct caret *caret)
     struct conversation_list *c = &ui->conversations;
     size_t *visible = mem_new(1, (c->n + 1) * sizeof *visible), n = panel_visible(ui, visible, c->n);
     struct rect rows = draw_heading(ui, area, n, caret);
-    int step = c->found && rows.height > 1 ? 2 : 1; /* rows of each */
+    int step = c->found && rows.height > 1 ? 2 : 1; /* rows of an entry */
     bool hints = rows.height >= step + 2;
     int room = (hints ? rows.height - 2 : rows.height) / step;
     if (c->selected < c->top)

@@ -68,7 +68,7 @@ static int direction_of(int key)
     return key == KEYS_RIGHT || key == '+' || key == 'l';
 }
 
-/* The choice before the present one or after it, round and round. */
+/* Selects the previous or next choice; wraps around. */
 static void step_choice(struct ui *ui, size_t row, int direction)
 {
     const struct setting_row *s = &ui->settings.v[row];
@@ -145,7 +145,7 @@ bool panel_settings_key(struct ui *ui, int key)
 
 /* ---- drawing ---- */
 
-/* The value as text; it gives way to the name. */
+/* Formats the value in at most width cells; text values are truncated. */
 static void setting_value(const struct setting_row *s, int width, char *out, size_t cap)
 {
     if (s->text) {
@@ -159,7 +159,7 @@ static void setting_value(const struct setting_row *s, int width, char *out, siz
     }
 }
 
-/* The value being typed. Its last digit stands where that of the value did, the caret right of it. */
+/* Draws the value being typed, right-aligned like the stored value, with the caret after its last digit. */
 static void draw_typed_value(const struct ui *ui, struct rect row, const char *name, struct caret *caret)
 {
     int typed = text_width(draft_text(&ui->prompt.draft), ui->prompt.draft.text.len);

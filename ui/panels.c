@@ -1,4 +1,4 @@
-/* panels.c - opening, closing and drawing the panels, and the parts they are made of; see state.h and panels.h. */
+/* panels.c - opens, closes and draws the panels, and draws their parts; see state.h and panels.h. */
 #include "panels.h"
 
 #include "../src/base/buffer.h"
@@ -54,7 +54,7 @@ void panel_close(struct ui *ui, enum focus which)
     *is_open(ui, which) = false;
     if (which == FOCUS_CONVERSATIONS) {
         buffer_clear(&ui->conversations.filter);
-        if (ui->conversations.found) { /* next time it is the list again */
+        if (ui->conversations.found) { /* the panel shows the list when it is opened again */
             panel_list_clear(&ui->conversations);
             ui->conversations.found = ui->conversations.known = false;
         }
@@ -117,7 +117,7 @@ void panel_draw_row(struct rect row, const char *left, const char *right, unsign
     screen_text(row.y, row.x + row.width - right_width, right_width, right, strlen(right), style | STYLE_DIM);
 }
 
-/* The prompt's text in a row, the end of it where it is too long. */
+/* Draws the prompt's text in a row; scrolls so that the caret is in view. */
 void panel_draw_prompt(const struct ui *ui, struct rect row, const char *label, struct caret *caret)
 {
     const struct draft *d = &ui->prompt.draft;

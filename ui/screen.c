@@ -28,7 +28,7 @@
 
 static bool open_now, colours;
 
-/* ---- looks ---- */
+/* ---- styles ---- */
 
 #define DEFAULT (-1) /* the terminal's own colour */
 
@@ -88,7 +88,7 @@ static void set_style(unsigned style)
     attr_set(attr, pair, NULL);
 }
 
-/* ---- taking and giving back ---- */
+/* ---- opening and closing ---- */
 
 /* Appends a capability without its padding, which only old hardware needs. */
 static void add_capability(struct buffer *b, const char *name)

@@ -65,8 +65,8 @@ void status_bar(double fraction, int cells, char *out, size_t cap)
 
 struct piece {
     char text[128];
-    int group; /* groups are kept apart by a bar */
-    int rank;  /* the highest goes first where there is no room */
+    int group; /* a bar separates groups */
+    int rank;  /* the highest is dropped first if there is no room */
     unsigned style;
 };
 
@@ -109,7 +109,7 @@ static void gather(const struct ui_status *s, struct pieces *p)
     ADD(p, 4, 1, 0, "F1 help");
 }
 
-/* Width of the pieces whose rank is at most rank. */
+/* Returns the width of the pieces whose rank is at most rank. */
 static int width_of(const struct pieces *p, int rank)
 {
     int width = 0, group = -1;
@@ -156,7 +156,7 @@ static struct tm local(int64_t ms)
     return tm;
 }
 
-/* Days between two local dates, good enough around a year's end. */
+/* Returns the days between two local dates at most a year apart. */
 static int days_between(const struct tm *a, const struct tm *b)
 {
     return (b->tm_year - a->tm_year) * 365 + b->tm_yday - a->tm_yday;

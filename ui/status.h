@@ -1,5 +1,5 @@
 /*
- * status.h - the line at the bottom and the words for what is going on. Pure functions, no curses.
+ * status.h - the status line, and the text for activities, times and ages. Pure functions, no curses.
  */
 #ifndef UI_STATUS_H
 #define UI_STATUS_H
@@ -20,10 +20,10 @@ const char *status_spinner(unsigned frame); /* one cell */
 void status_thought(const struct ui_thought *thought, bool goes_on, size_t words, int64_t now_ms, char *out,
                     size_t cap);
 
-/* One line of at most width cells: what matters least is left out until it fits. */
+/* Lays out one line of at most width cells. Drops the least important parts until the line fits. */
 void status_layout(const struct ui_status *s, int width, struct lines *out);
 
-/* A bar of `cells` cells: a full one for each part used, a lighter one for a part begun. */
+/* A progress bar of `cells` cells: full for each cell used, lighter for one partly used. */
 void status_bar(double fraction, int cells, char *out, size_t cap);
 
 /* "14:02" today, "Mon 14:02" within a week, else "2026-03-12 14:02". */

@@ -35,14 +35,14 @@ void table_widths(const int *natural, size_t n, int width, int *out)
         for (size_t i = 1; i < n; i++)
             if (out[i] > out[widest])
                 widest = i;
-        if (out[widest] <= 2) /* a wide character must fit; what is beyond the screen is cut when drawn */
+        if (out[widest] <= 2) /* a wide character must fit; drawing clips to the screen */
             break;
         out[widest]--;
         total--;
     }
 }
 
-/* One cell wrapped to its column. */
+/* A cell wrapped to the width of its column. */
 struct wrapped {
     struct wrap_piece *v;
     size_t n, cap;

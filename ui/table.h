@@ -1,5 +1,5 @@
 /*
- * table.h - a table of flows laid out in aligned columns. Pure functions, no curses.
+ * table.h - lays out a table in aligned columns; each cell is a flow. Pure functions, no curses.
  */
 #ifndef UI_TABLE_H
 #define UI_TABLE_H
@@ -21,11 +21,11 @@ struct table {
 struct flow *table_add(struct table *t); /* the next cell, empty, valid until the next call */
 void table_free(struct table *t);
 
-/* Widths for columns that would like `natural` cells so that they and the separators (3 each) fit into width: the
- * widest give way first. */
+/* Computes column widths from the natural ones so that columns and separators (3 cells each) fit into width: shrinks
+ * the widest columns first. */
 void table_widths(const int *natural, size_t n, int width, int *out);
 
-/* Lays the table out in width cells; begin is called at the beginning of every line to put its margin. */
+/* Lays out the table in width cells; calls begin at the start of every line, to put the margin. */
 void table_layout(const struct table *t, int width, bool ascii, void (*begin)(void *ctx), void *ctx,
                   struct lines *out);
 

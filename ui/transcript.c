@@ -39,7 +39,7 @@ static void put_thought(struct entry *e, size_t from, size_t to, const struct ma
     flow_free(&f);
 }
 
-/* The thought as it is, quoted: its whole lines for good, the last one until it grows. */
+/* Lays out the thought verbatim, quoted. Complete lines are final, the last line is laid out again when it grows. */
 static void layout_thought(struct entry *e, const struct markdown_options *options)
 {
     size_t closed = e->thought;
@@ -54,7 +54,7 @@ static void layout_thought(struct entry *e, const struct markdown_options *optio
         put_thought(e, closed, e->thought, options);
 }
 
-/* Lays out text[from..to) after what is there, with an empty line between. */
+/* Lays out text[from..to) and appends it, after an empty line if there are lines before. */
 static void layout_block(struct entry *e, size_t from, size_t to, const struct markdown_options *options)
 {
     size_t before = e->lines.n;
@@ -75,7 +75,7 @@ static void layout_answer(struct entry *e, const struct markdown_options *option
             layout_thought(e, options);
         if (n <= e->thought)
             return;
-        e->closed = e->thought; /* with an answer behind it, it does not grow any more */
+        e->closed = e->thought; /* the answer has begun, so the thought no longer grows */
         e->closed_lines = e->lines.n;
     }
     if (!e->finished) {
@@ -112,7 +112,7 @@ static void layout(const struct transcript *t, struct entry *e)
 
 /* ---- rows ---- */
 
-/* Header, and the row of a thought. */
+/* Rows above the text: the header, and the row of a thought. */
 static size_t head_of(const struct entry *e)
 {
     return (e->role != UI_NOTICE) + (e->thought > 0);
@@ -183,7 +183,7 @@ static struct anchor anchor_of(const struct transcript *t, struct position p)
     return a;
 }
 
-/* Moves a position by rows; stops at the first and last row. */
+/* Moves a position by rows; clamps to the first and last row. */
 static struct position moved(const struct transcript *t, struct position p, long by)
 {
     while (by < 0) {
@@ -208,7 +208,7 @@ static struct position moved(const struct transcript *t, struct position p, long
     return p;
 }
 
-/* The top of the view that shows the tail: its last row is the last row of text, not the empty one after it. */
+/* Returns the top of the view at the tail: the last row in view is the last row of text, not the empty row after it. */
 static struct position tail_top(const struct transcript *t)
 {
     return moved(t, (struct position){t->n, 0}, -(long)t->height);
@@ -328,8 +328,8 @@ bool transcript_unfold(struct transcript *t, bool unfolded)
     while (last && !t->v[last - 1].thought)
         last--;
     if (!unfolded)
-        move_top(t, top(t));                                  /* it may all be in view again */
-    else if (t->following && last && t->v[last - 1].finished) /* one being written is followed */
+        move_top(t, top(t));                                  /* everything may fit into the view again */
+    else if (t->following && last && t->v[last - 1].finished) /* else keeps following the answer */
         move_top(t, (struct position){last - 1, 0});
     return last > 0;
 }
@@ -470,7 +470,7 @@ struct entry *transcript_last(struct transcript *t, enum ui_role role)
 
 /* ---- finding ---- */
 
-/* A paragraph's text put together from its wrapped lines, so that a match may cross their ends. */
+/* Text of a paragraph, joined from its wrapped lines so that a match may cross line ends. */
 struct paragraph {
     struct buffer text;
     size_t first, n; /* lines */
@@ -527,14 +527,14 @@ bool transcript_match(const struct transcript *t, const struct entry *e, size_t 
     return found;
 }
 
-/* A thought is searched too, folded or not: one that has the text is unfolded while it is searched for. */
+/* Searches a thought too, folded or not. A thought that matches is shown unfolded during the search. */
 static void reveal(const struct transcript *t, struct entry *e)
 {
     size_t start, end;
     e->revealed = e->thought && text_find(e->text.s, e->thought, t->find.s, t->find.len, 0, &start, &end);
 }
 
-/* Adds the matches of one entry, in order. */
+/* Appends the matches of one entry, in order. */
 static void matches_of(const struct transcript *t, size_t index, struct match **out, size_t *n, size_t *cap)
 {
     struct entry *e = &t->v[index];

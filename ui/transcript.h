@@ -1,11 +1,11 @@
 /*
  * transcript.h - the entries of the conversation, laid out for a width, and the part of them in view. No curses.
  *
- * Rows: each entry is a header (a notice has none), a row for what was thought before an answer and, unfolded, the
- * thought itself, its text indented by TRANSCRIPT_INDENT or a row that waits for it, maybe a footnote, and an empty
- * row. Layout is done when a row is first asked for and kept until text or width change; of a growing entry only the
- * open block is done again. The view follows the tail, or stays with the text at its top, whatever arrives and
- * however the size changes.
+ * Rows of an entry: a header (notices have none), a row for the thought before an answer and, if unfolded, the thought
+ * itself, then the text indented by TRANSCRIPT_INDENT or a placeholder while there is none, an optional footnote, and
+ * an empty row. An entry is laid out when one of its rows is first needed; the layout is cached until text or width
+ * change. While an entry grows, only its last open block is laid out again. The view either follows the tail or stays
+ * anchored to the text at its top, whatever arrives and however the size changes.
  */
 #ifndef UI_TRANSCRIPT_H
 #define UI_TRANSCRIPT_H
@@ -24,27 +24,27 @@ struct entry {
     int64_t id;
     enum ui_role role;
     int64_t time_ms;
-    int number, count;  /* of several answers to one question: which, of how many; 0 = the only one */
+    int number, count;  /* this is answer `number` of `count` to the same question; 0 = the only one */
     struct buffer text; /* raw: the thought, then the answer */
     size_t thought;     /* bytes of text that are the thought */
     struct ui_thought thinking;
-    bool revealed;          /* what is searched for is in the thought: unfolded while it is */
+    bool revealed;          /* the thought contains the search text: shown unfolded during the search */
     struct buffer footnote; /* clean; empty = none */
-    bool finished;          /* no more pieces: laid out as a whole. So is what was added with text, until it grows */
+    bool finished;          /* complete, or added with text and not grown since: laid out as complete Markdown */
     struct lines lines;     /* valid if laid_width is the width */
     int laid_width;         /* 0 = not laid out */
     bool laid_unfolded;
     size_t laid_n;       /* bytes of text the lines show */
-    size_t closed;       /* text before this is laid out for good ... */
-    size_t closed_lines; /* ... in the first this many lines */
+    size_t closed;       /* the layout of the text before this offset is final ... */
+    size_t closed_lines; /* ... and takes this many lines */
 };
 
-/* A place in the transcript that survives another layout. */
+/* A position in the transcript that stays valid when the layout changes. */
 struct anchor {
     size_t entry;
     enum { ANCHOR_HEADER, ANCHOR_TEXT, ANCHOR_END } part;
     uint32_t src; /* ANCHOR_TEXT: offset of the row's first text */
-    size_t extra; /* rows from there, where several share it; of ANCHOR_HEADER: from the first */
+    size_t extra; /* rows below the first row with that src; ANCHOR_HEADER: below the header */
 };
 
 /* A match of the text searched for. */
@@ -60,12 +60,12 @@ struct transcript {
     bool ascii;
     bool unfolded;     /* thoughts are */
     bool following;    /* the view is at the tail and stays there */
-    struct anchor top; /* of the view; meaningful when not following */
-    size_t seen_entry; /* the tail as it was when the view left it */
+    struct anchor top; /* of the view; unused while following */
+    size_t seen_entry; /* the last entry and its text length when the view left the tail */
     size_t seen_text;
-    struct buffer find;    /* what is highlighted; empty = nothing */
+    struct buffer find;    /* search text to highlight; empty = none */
     struct match current;  /* the match moved to */
-    size_t current_number; /* of it, from 1; 0 = none */
+    size_t current_number; /* number of the current match, from 1; 0 = none */
     size_t n_matches;
 };
 
@@ -95,28 +95,28 @@ struct entry *transcript_last(struct transcript *t, enum ui_role role); /* NULL:
 
 void transcript_resize(struct transcript *t, int width, int height);
 
-/* Shows what was thought, the last thought from its beginning, or folds it away again. False: there is none yet. */
+/* Unfolds all thoughts and scrolls to the start of the last one, or folds them. False: there are no thoughts. */
 bool transcript_unfold(struct transcript *t, bool unfolded);
 bool transcript_is_unfolded(const struct transcript *t, const struct entry *e);
-bool transcript_is_thinking(const struct entry *e); /* its thought goes on */
+bool transcript_is_thinking(const struct entry *e); /* its thought is still being written */
 
-/* Makes the rows of the view: rows[0..height). */
+/* Fills rows[0..height) with the rows in view. */
 void transcript_view(struct transcript *t, struct row *rows);
-/* Rows that came since the view left the tail. */
+/* Rows added since the view left the tail. */
 size_t transcript_unseen(struct transcript *t);
 
-void transcript_scroll(struct transcript *t, long rows); /* negative: towards the beginning */
+void transcript_scroll(struct transcript *t, long rows); /* negative: up */
 void transcript_home(struct transcript *t);
-void transcript_end(struct transcript *t); /* follow again */
-/* To the header of the entry before (-1) or after (1). */
+void transcript_end(struct transcript *t); /* follows the tail again */
+/* Moves to the header of the previous (-1) or next (1) entry. */
 void transcript_previous(struct transcript *t, int direction);
 
-/* Highlights a text and moves to its last match, or to the next older (-1) or newer (1) one. Returns how many there
- * are; `at` (may be NULL) gets the number of the present one from 1. */
+/* Highlights needle and moves to its last match, or to the next older (-1) or newer (1) one. Returns the number of
+ * matches; `at` (may be NULL) receives the number of the current match, from 1. */
 size_t transcript_find(struct transcript *t, const char *needle, int direction, size_t *at);
 void transcript_find_clear(struct transcript *t);
 
-/* The part of a line's text that matches: bytes within the line. False: no more from `from` on. */
+/* Finds the next match in a line at or after byte `from`: start and end are bytes within the line. False: none. */
 bool transcript_match(const struct transcript *t, const struct entry *e, size_t line, size_t from, size_t *start,
                       size_t *end);
 

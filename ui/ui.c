@@ -1,4 +1,4 @@
-/* ui.c - see ui.h: the contract's functions over the state. */
+/* ui.c - implements the functions of ui.h: updates the state and emits events. */
 #include "ui.h"
 
 #include "../src/base/buffer.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define DRAW_SHARE 20     /* drawing takes at most one part in so many of the time while an answer is written ... */
-#define FRAME_MOST_MS 100 /* ... unless that would be seldomer than this */
+#define DRAW_SHARE 20     /* drawing takes at most 1/DRAW_SHARE of the time while an answer is written ... */
+#define FRAME_MOST_MS 100 /* ... but frames are at most this far apart */
 
 /* ---- events ---- */
 
@@ -99,7 +99,7 @@ struct ui *ui_open(char *err, size_t cap)
         plain_open(ui);
     tty_signals(ui->plain);
     if (!ui->plain)
-        screen_resized(); /* the terminal may have changed its size before its signal was caught */
+        screen_resized(); /* the size may have changed before the SIGWINCH handler was installed */
     if (!registered)
         atexit(close_at_exit);
     registered = true;
@@ -200,12 +200,12 @@ static void flush_paste(struct ui *ui)
 static void gather_paste(struct ui *ui, int key)
 {
     char bytes[4];
-    key &= ~KEYS_ALT; /* an escape within the text */
+    key &= ~KEYS_ALT; /* an escape character within the text */
     if (key > 0 && key < 0x110000)
         buffer_add(&ui->pasted, bytes, text_encode((uint32_t)key, bytes));
 }
 
-/* Reads and decodes all keys there are into ui->keys; returns how many. */
+/* Reads and decodes all pending keys into ui->keys; returns their number. */
 static size_t read_keys(struct ui *ui)
 {
     size_t n = 0;
@@ -225,7 +225,7 @@ static void take_keys(struct ui *ui)
         if (i >= unmarked)
             unmarked = i + paste_unmarked(&ui->paste, ui->keys + i, n - i, i == 0, now);
         bool crlf = i && ui->keys[i - 1] == KEYS_ENTER && ui->keys[i] == KEY_CTRL('J');
-        if (crlf && i >= unmarked && !ui->paste.active) /* Enter as some programs send it */
+        if (crlf && i >= unmarked && !ui->paste.active) /* some programs send CR LF for Enter */
             continue;
         switch (i < unmarked ? PASTE_TEXT : paste_take(&ui->paste, ui->keys[i], n == 1, now)) {
         case PASTE_TEXT: gather_paste(ui, ui->keys[i]); break;
@@ -256,12 +256,12 @@ void ui_read(struct ui *ui)
     }
     copy_check(ui);
     if (ui->editor) {
-        if (signals & TTY_SUSPEND) /* the editor stops the whole job, and us with it */
+        if (signals & TTY_SUSPEND) /* the editor suspends the whole job, this program included */
             raise(SIGSTOP);
         editor_check(ui);
         return;
     }
-    if (signals & TTY_CONTINUED) { /* whoever had the terminal meanwhile may have left it in any state */
+    if (signals & TTY_CONTINUED) { /* another program may have left the terminal in any state */
         screen_leave();
         screen_return(ui->mouse);
         ui->dirty = true;
@@ -278,7 +278,7 @@ void ui_read(struct ui *ui)
     typing_look(ui);
 }
 
-/* A search result that was opened shows the match. */
+/* Shows the match after a search result was opened. */
 static void find_what_was_opened(struct ui *ui)
 {
     char *find = ui->conversations.find;
@@ -355,7 +355,7 @@ void ui_set_title(struct ui *ui, const char *title)
     set_title(ui, title);
 }
 
-/* While an answer is awaited that has no entry yet, one at the end of the transcript stands for it. */
+/* Adds or removes the placeholder entry for an awaited answer that has no entry yet. */
 static void place_pending(struct ui *ui)
 {
     const struct entry *last = transcript_last(&ui->transcript, UI_MODEL_ANSWER);
@@ -372,7 +372,7 @@ void ui_add(struct ui *ui, int64_t id, enum ui_role role, const char *text, size
     transcript_remove(&ui->transcript, PENDING_ID);
     transcript_add(&ui->transcript, id, role, text, len, time_ms);
     if (role == UI_MODEL_ANSWER)
-        ui->stop_asked = 0; /* that was another answer */
+        ui->stop_asked = 0; /* it concerned another answer */
     if (role != UI_MODEL_ANSWER)
         place_pending(ui);
     if (ui->plain)
@@ -458,14 +458,14 @@ void ui_set_history(struct ui *ui, const char *const *prompts, size_t n)
 {
     history_clear(&ui->history);
     for (size_t i = 0; i < n; i++) {
-        char *typed = action_escape(prompts[i]); /* as a message it may begin with a slash */
+        char *typed = action_escape(prompts[i]); /* a message that begins with a slash is escaped */
         history_add(&ui->history, typed);
         free(typed);
     }
     draft_forget_edits(&ui->draft);
 }
 
-/* ---- the state of things ---- */
+/* ---- status, settings, models, conversations ---- */
 
 void ui_set_status(struct ui *ui, const struct ui_status *status)
 {
@@ -497,7 +497,7 @@ void ui_set_mouse(struct ui *ui, bool on)
     if (ui->plain || ui->mouse == on)
         return;
     ui->mouse = on;
-    if (!ui->editor) /* else its end sets the modes */
+    if (!ui->editor) /* else editor_check sets the modes when the editor exits */
         screen_modes(on);
 }
 
