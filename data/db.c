@@ -3,8 +3,8 @@
 #include "../src/base/clock.h"
 #include "../src/base/mem.h"
 #include "owner.h"
-#include "record.h"
 #include "search_index.h"
+#include "store_structs.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "../src/base/mem.h"
 #include "db.h"
 #include "owner.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <stdlib.h>
 
@@ -106,7 +106,7 @@ static bool read_message(struct db *db, store_id id, struct store_event *e, int 
 static void forget_messages(struct store_event *e)
 {
     while (e->n)
-        record_end_message(&e->messages[--e->n]);
+        store_clear_message(&e->messages[--e->n]);
 }
 
 /* The newest message below the one asked for: see store_load_through. 0 where that is not there. */

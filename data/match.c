@@ -2,7 +2,7 @@
 #include "match.h"
 #include "../src/base/fold.h"
 #include "../src/base/mem.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* op.c - see op.h: one table of what is done for each command. */
 #include "op.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <stdlib.h>
 
@@ -119,10 +119,10 @@ const struct op_info op_table[] = {
 
 void op_end(struct op *op)
 {
-    record_end_conversation(&op->conversation);
-    record_end_message(&op->message);
-    record_end_summary(&op->summary);
-    record_end_draft(&op->draft);
+    store_clear_conversation(&op->conversation);
+    store_clear_message(&op->message);
+    store_clear_summary(&op->summary);
+    store_clear_draft(&op->draft);
     free(op->key);
     free(op->text);
 }

@@ -1,7 +1,7 @@
 /* owner.c - see owner.h. */
 #include "owner.h"
 #include "../src/base/mem.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "../src/base/mem.h"
 #include "db.h"
 #include "match.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "../src/base/mem.h"
 #include "../src/base/thread.h"
 #include "op.h"
-#include "record.h"
+#include "store_structs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -173,9 +173,9 @@ static struct store_event *take_event(struct store *s)
 static void emit_opening(struct store *s)
 {
     if (s->db->notice)
-        emit(s, record_event(STORE_NOTICE, mem_string(s->db->notice)));
+        emit(s, store_event_new(STORE_NOTICE, mem_string(s->db->notice)));
     if (s->db->read_only)
-        emit(s, record_event(STORE_READ_ONLY, mem_string(s->db->why_read_only)));
+        emit(s, store_event_new(STORE_READ_ONLY, mem_string(s->db->why_read_only)));
 }
 
 /* Opens the file again, never creating it: a connection may outlive its file (a lost mount, a file put back in place),
@@ -222,7 +222,7 @@ static enum db_result run_op(struct store *s, const struct op *op, struct store_
 static enum db_result run_again(struct store *s, const struct op *op, struct store_event *e)
 {
     if (e)
-        record_end_event(e);
+        store_event_clear(e);
     return run_op(s, op, e);
 }
 
@@ -276,22 +276,22 @@ static enum db_result carry_out_ahead(struct store *s, const struct op *query, s
     free(writes);
     if (result == DB_OK)
         return result;
-    record_end_event(e);
+    store_event_clear(e);
     return carry_out(s, query, e);
 }
 
 static void answer(struct store *s, struct op *op)
 {
-    struct store_event *e = record_event(op_table[op->type].answer, NULL);
+    struct store_event *e = store_event_new(op_table[op->type].answer, NULL);
     enum db_result result = s->failing ? carry_out_ahead(s, op, e) : carry_out(s, op, e);
     if (result != DB_OK) {
-        record_end_event(e);
+        store_event_clear(e);
         /* The settings come first whatever happens: without them the program starts with its own. */
         if (e->type == STORE_SETTINGS)
             emit(s, e);
         else
             store_event_free(e);
-        e = record_event(STORE_ERROR, mem_string(s->db->error));
+        e = store_event_new(STORE_ERROR, mem_string(s->db->error));
     }
     e->tag = op->tag;
     emit(s, e);
@@ -326,7 +326,7 @@ static struct store_event *note_failure(struct store *s)
     s->failure = mem_string(s->db->error);
     s->retry_at = clock_ms() + RETRY_MS;
     s->failing = true;
-    return first ? record_event(STORE_FAILING, mem_string(s->failure)) : NULL;
+    return first ? store_event_new(STORE_FAILING, mem_string(s->failure)) : NULL;
 }
 
 /* With the lock. A write is done or refused. Returns the event that all kept writes are done, or NULL. */
@@ -336,7 +336,7 @@ static struct store_event *note_success(struct store *s)
     if (!s->failing || first_of_kind(s, true))
         return NULL;
     s->failing = false;
-    return record_event(STORE_RECOVERED, NULL);
+    return store_event_new(STORE_RECOVERED, NULL);
 }
 
 /* A person must be able to rely on what the screen shows as sent: it shows that once this event has come. */
@@ -345,7 +345,7 @@ static void announce_saved(struct store *s, struct op *const *ops, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (ops[i]->type != PUT_MESSAGE || ops[i]->message.role != STORE_USER)
             continue;
-        struct store_event *e = record_event(STORE_SAVED, NULL);
+        struct store_event *e = store_event_new(STORE_SAVED, NULL);
         e->conversation.id = ops[i]->message.conversation;
         e->message = ops[i]->message.id;
         emit(s, e);
@@ -358,7 +358,7 @@ static void write_down(struct store *s, struct op *const *ops, size_t n)
 {
     enum db_result result = n > 1 ? write_group(s, ops, n) : carry_out(s, ops[0], NULL);
     if (n == 1 && result == DB_REFUSED)
-        emit(s, record_event(STORE_ERROR, mem_string(s->db->error)));
+        emit(s, store_event_new(STORE_ERROR, mem_string(s->db->error)));
     struct store_event *e = NULL;
     if (result == DB_OK && !s->db->read_only)
         announce_saved(s, ops, n);
@@ -430,9 +430,9 @@ static bool wait_to_open(struct store *s, bool again, const char *why)
     free(s->failure);
     s->failure = mem_string(why);
     if (!again)
-        e = record_event(STORE_OPEN_FAILED, mem_string(why));
+        e = store_event_new(STORE_OPEN_FAILED, mem_string(why));
     else if (!s->failing)
-        e = record_event(STORE_FAILING, mem_string(why));
+        e = store_event_new(STORE_FAILING, mem_string(why));
     s->failing = true;
     s->retry_at = clock_ms() + RETRY_MS;
     pthread_mutex_unlock(&s->lock);
@@ -468,7 +468,7 @@ static bool open_file(struct store *s)
     s->retry_at = 0;
     pthread_mutex_unlock(&s->lock);
     if (recovered)
-        emit(s, record_event(STORE_RECOVERED, NULL));
+        emit(s, store_event_new(STORE_RECOVERED, NULL));
     emit_opening(s);
     return true;
 }
@@ -599,17 +599,17 @@ void store_release(struct store *s)
 
 void store_put_conversation(struct store *s, const struct store_conversation *c)
 {
-    queue(s, (struct op){.type = PUT_CONVERSATION, .conversation = record_copy_conversation(c)});
+    queue(s, (struct op){.type = PUT_CONVERSATION, .conversation = store_copy_conversation(c)});
 }
 
 void store_put_message(struct store *s, const struct store_message *m)
 {
-    queue(s, (struct op){.type = PUT_MESSAGE, .message = record_copy_message(m)});
+    queue(s, (struct op){.type = PUT_MESSAGE, .message = store_copy_message(m)});
 }
 
 void store_put_summary(struct store *s, const struct store_summary *summary)
 {
-    queue(s, (struct op){.type = PUT_SUMMARY, .summary = record_copy_summary(summary)});
+    queue(s, (struct op){.type = PUT_SUMMARY, .summary = store_copy_summary(summary)});
 }
 
 void store_put_setting(struct store *s, const char *key, const char *value)
@@ -619,7 +619,7 @@ void store_put_setting(struct store *s, const char *key, const char *value)
 
 void store_put_draft(struct store *s, const struct store_draft *draft)
 {
-    queue(s, (struct op){.type = PUT_DRAFT, .draft = record_copy_draft(draft)});
+    queue(s, (struct op){.type = PUT_DRAFT, .draft = store_copy_draft(draft)});
 }
 
 void store_put_command(struct store *s, const char *text)

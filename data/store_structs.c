@@ -1,5 +1,5 @@
-/* record.c - see record.h; also what store.h says of ids and of freeing events. */
-#include "record.h"
+/* store_structs.c - see store_structs.h; also store_new_id and store_event_free of store.h. */
+#include "store_structs.h"
 #include "../src/base/clock.h"
 #include "../src/base/mem.h"
 
@@ -18,13 +18,13 @@ static uint64_t random_bits(void)
     uint64_t bits;
     if (getentropy(&bits, sizeof bits) == 0)
         return bits;
-    /* a sandbox without the call: the clock and the process still tell programs apart */
+    /* a sandbox may forbid getentropy: the clock and the process id still differ between programs */
     return (uint64_t)clock_ns() * 0x9E3779B97F4A7C15u ^ (uint64_t)getpid() << 7;
 }
 
 store_id store_new_id(void)
 {
-    static _Atomic int64_t newest; /* the last id given out: the clock may stand still or be set back */
+    static _Atomic int64_t newest; /* the last id returned: the clock may stand still or be set back */
     uint64_t bits = random_bits();
     int64_t id = clock_wall_ms() << RANDOM_BITS | (int64_t)(bits & ((1u << RANDOM_BITS) - 1));
     int64_t seen = atomic_load(&newest), mine;
@@ -34,7 +34,7 @@ store_id store_new_id(void)
     return mine;
 }
 
-struct store_conversation record_copy_conversation(const struct store_conversation *c)
+struct store_conversation store_copy_conversation(const struct store_conversation *c)
 {
     struct store_conversation copy = *c;
     copy.title = mem_string(c->title);
@@ -42,7 +42,7 @@ struct store_conversation record_copy_conversation(const struct store_conversati
     return copy;
 }
 
-struct store_message record_copy_message(const struct store_message *m)
+struct store_message store_copy_message(const struct store_message *m)
 {
     struct store_message copy = *m;
     copy.text = mem_string(m->text ? m->text : "");
@@ -50,7 +50,7 @@ struct store_message record_copy_message(const struct store_message *m)
     return copy;
 }
 
-struct store_summary record_copy_summary(const struct store_summary *s)
+struct store_summary store_copy_summary(const struct store_summary *s)
 {
     struct store_summary copy = *s;
     copy.text = mem_string(s->text ? s->text : "");
@@ -58,37 +58,37 @@ struct store_summary record_copy_summary(const struct store_summary *s)
     return copy;
 }
 
-struct store_draft record_copy_draft(const struct store_draft *d)
+struct store_draft store_copy_draft(const struct store_draft *d)
 {
     struct store_draft copy = *d;
     copy.text = mem_string(d->text);
     return copy;
 }
 
-void record_end_conversation(struct store_conversation *c)
+void store_clear_conversation(struct store_conversation *c)
 {
     free(c->title);
     free(c->system);
 }
 
-void record_end_message(struct store_message *m)
+void store_clear_message(struct store_message *m)
 {
     free(m->text);
     free(m->model);
 }
 
-void record_end_summary(struct store_summary *s)
+void store_clear_summary(struct store_summary *s)
 {
     free(s->text);
     free(s->method);
 }
 
-void record_end_draft(struct store_draft *d)
+void store_clear_draft(struct store_draft *d)
 {
     free(d->text);
 }
 
-struct store_event *record_event(enum store_event_type type, char *text)
+struct store_event *store_event_new(enum store_event_type type, char *text)
 {
     struct store_event *e = mem_new(1, sizeof *e);
     e->type = type;
@@ -96,7 +96,7 @@ struct store_event *record_event(enum store_event_type type, char *text)
     return e;
 }
 
-void record_end_event(struct store_event *e)
+void store_event_clear(struct store_event *e)
 {
     for (size_t i = 0; i < e->n; i++) {
         if (e->settings) {
@@ -104,24 +104,24 @@ void record_end_event(struct store_event *e)
             free(e->settings[i].value);
         }
         if (e->conversations)
-            record_end_conversation(&e->conversations[i]);
+            store_clear_conversation(&e->conversations[i]);
         if (e->messages)
-            record_end_message(&e->messages[i]);
+            store_clear_message(&e->messages[i]);
         if (e->hits) {
             free(e->hits[i].title);
             free(e->hits[i].excerpt);
         }
     }
     for (size_t i = 0; i < e->n_summaries; i++)
-        record_end_summary(&e->summaries[i]);
+        store_clear_summary(&e->summaries[i]);
     for (size_t i = 0; e->prompts && i < e->n; i++)
         free(e->prompts[i]);
     for (size_t i = 0; i < e->n_commands; i++)
         free(e->commands[i]);
     free(e->prompts);
     free(e->commands);
-    record_end_draft(&e->draft);
-    record_end_conversation(&e->conversation);
+    store_clear_draft(&e->draft);
+    store_clear_conversation(&e->conversation);
     free(e->settings);
     free(e->conversations);
     free(e->messages);
@@ -135,6 +135,6 @@ void store_event_free(struct store_event *e)
 {
     if (!e)
         return;
-    record_end_event(e);
+    store_event_clear(e);
     free(e);
 }
