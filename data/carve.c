@@ -11,18 +11,18 @@
 #include <unistd.h>
 
 #define HEADER 100        /* bytes of the file's header, at the start of page 1 */
-#define DEFAULT_PAGE 4096 /* where the header does not say: SQLite's own default */
+#define DEFAULT_PAGE 4096 /* SQLite's default, for a header without a valid size */
 #define LEAF_TABLE 0x0d   /* page types */
 #define LEAF_INDEX 0x0a
 #define LEAF_HEADER 8          /* bytes before a leaf's cell pointers */
-#define MAX_PAYLOAD (1u << 28) /* of a row: more is damage */
+#define MAX_PAYLOAD (1u << 28) /* bytes of a row; a larger size is damage */
 
 struct file {
     int fd;
     uint32_t page_size;
-    uint32_t usable; /* bytes of a page but for its reserved end */
+    uint32_t usable; /* bytes of a page without the reserved ones at its end */
     uint32_t n_pages;
-    uint8_t *page;     /* the one being taken apart */
+    uint8_t *page;     /* the leaf being parsed */
     uint8_t *overflow; /* one page of a chain */
     uint8_t *payload;  /* of the cell being read */
     size_t payload_cap;
@@ -36,7 +36,7 @@ static uint32_t be(const uint8_t *p, int n)
     return v;
 }
 
-/* A varint of at most n bytes. Returns its length, 0 where it does not fit. */
+/* Parses a varint of at most n bytes. Returns its length, or 0 if it is longer. */
 static size_t varint(const uint8_t *p, size_t n, uint64_t *v)
 {
     *v = 0;
@@ -52,7 +52,7 @@ static size_t varint(const uint8_t *p, size_t n, uint64_t *v)
     return 0;
 }
 
-/* Reads page n (from 1), filled with zeros where the file ends within it. */
+/* Reads page n (from 1); pads it with zeros if the file ends within it. */
 static bool read_page(const struct file *f, uint32_t n, uint8_t *page)
 {
     size_t used = 0;
@@ -124,7 +124,7 @@ static int64_t signed_be(const uint8_t *p, size_t n)
     return (int64_t)v;
 }
 
-/* The value of a serial type at p. Returns its bytes, SIZE_MAX for a type that does not exist or does not fit. */
+/* Parses the value of a serial type at p. Returns its length, or SIZE_MAX if the type is unknown or does not fit. */
 static size_t read_value(uint64_t type, const uint8_t *p, size_t room, struct carve_value *v)
 {
     static const uint8_t sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
@@ -148,7 +148,7 @@ static size_t read_value(uint64_t type, const uint8_t *p, size_t room, struct ca
     return (size_t)n;
 }
 
-/* Takes a record apart; it must fill the payload exactly. */
+/* Parses a record, which must fill the payload exactly. */
 static bool read_record(const uint8_t *p, size_t n, struct carve_row *row)
 {
     uint64_t header, type;

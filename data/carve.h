@@ -1,8 +1,8 @@
 /*
  * carve.h - finds the rows of a damaged SQLite file by reading its pages, without SQLite and without its schema.
  *
- * Each page that looks like a leaf of a table is taken apart, whatever points to it; a cell that does not make sense
- * is skipped. File format: https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1.
+ * Parses every page that looks like a leaf of a table or index, whether or not another page points to it, and skips
+ * malformed cells. File format: https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1.
  */
 #ifndef CARVE_H
 #define CARVE_H
@@ -28,11 +28,12 @@ struct carve_row {
     struct carve_value values[CARVE_MAX_COLUMNS];
 };
 
-/* Calls found for each row in the file, in the order of its pages. Returns false with errno where the file cannot be
- * read. The file is opened and closed: POSIX locks of this process on it are dropped. */
+/* Calls found for each row in the file, in page order. Returns false and sets errno if the file cannot be read. Opens
+ * and closes the file, which drops this process's POSIX locks on it. */
 bool carve(const char *path, void (*found)(void *ctx, const struct carve_row *row), void *ctx);
 
-/* False where the header names a format that SQLite can read but not write (1.3.3): in a file of ours, damage. */
+/* False if the header names a format that SQLite can read but not write (section 1.3.3); chinwag never writes such a
+ * header, so the file is damaged. */
 bool carve_can_be_written(const char *path);
 
 /* Whether the file begins with an SQLite header with this application_id. */

@@ -42,13 +42,13 @@ static bool make_directories(char *directory, char *err, size_t cap)
     if (!ok)
         return false;
     if (mkdir(directory, 0700) != 0)
-        return errno == EEXIST || fail(err, cap, directory, "cannot be made"); /* another program was faster */
+        return errno == EEXIST || fail(err, cap, directory, "cannot be made"); /* another program has created it */
     chmod(directory, 0700);
     return true;
 }
 
-/* Created without a descriptor where the system can: closing one would drop the POSIX locks of a store that opened the
- * file in between. */
+/* Creates the file without a descriptor if the system can: closing one would drop the POSIX locks of another store of
+ * this process that has opened the file meanwhile. */
 static bool make_file(const char *path, char *err, size_t cap)
 {
 #ifdef __linux__
@@ -64,8 +64,7 @@ static bool make_file(const char *path, char *err, size_t cap)
     return true;
 }
 
-/* The name that a chain of symbolic links ends in, whether or not a file is there. malloc'd; NULL and errno for a
- * chain without an end. */
+/* Resolves a chain of symbolic links; the final target need not exist. malloc'd; NULL and errno ELOOP for a cycle. */
 static char *follow_links(const char *path)
 {
     char *at = mem_string(path);
@@ -86,8 +85,7 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* A dangling link gets its target, as in an editor, but not the target's directory: that may be a mount that is
- * missing. */
+/* Creates the target of a dangling link, as editors do, but not the target's directory: a mount may be missing. */
 static bool make(const char *path, const char *real, char *err, size_t cap)
 {
     struct stat st;
@@ -178,7 +176,7 @@ char *db_file_copy(const char *path, char *err, size_t cap)
         fail(err, cap, directory, "cannot be made");
     bool ok = copy != NULL;
     for (size_t i = 0; ok && i < sizeof companions / sizeof *companions; i++)
-        ok = copy_one(path, copy, companions[i]) || *companions[i]; /* a journal may be missing, or not readable */
+        ok = copy_one(path, copy, companions[i]) || *companions[i]; /* a journal may be missing or unreadable */
     if (copy && !ok) {
         fail(err, cap, path, "cannot be copied");
         db_file_remove_copy(copy);
@@ -216,7 +214,7 @@ char *db_file_create_beside(const char *path, char *err, size_t cap)
     return NULL;
 }
 
-/* A name beside path that says what the file is and that is not taken. malloc'd. */
+/* Returns an unused name PATH.damaged-TIME for the damaged file. malloc'd. */
 static char *name_aside(const char *path)
 {
     char stamp[32];
@@ -233,7 +231,7 @@ static char *name_aside(const char *path)
     return name;
 }
 
-/* Makes the names of a directory durable; what cannot be synced (some network file systems) is left to the system. */
+/* Syncs the directory of path; ignores failures, because some network file systems cannot sync directories. */
 static void sync_directory(const char *path)
 {
     char *directory = parent_of(path);
@@ -245,9 +243,9 @@ static void sync_directory(const char *path)
     free(directory);
 }
 
-/* The old file gets its second name before the new one takes the first, so that path always names a database. The
- * journal leaves before: SQLite would play it back into the new file. Without hard links (FAT) the old file is
- * renamed. */
+/* Links the old file to its second name before renaming the new file to path, so that path always names a database.
+ * Moves the journal first: SQLite would roll it back into the new file. Without hard links (FAT), renames the old
+ * file. */
 bool db_file_replace(const char *path, const char *fresh, char **aside, char *err, size_t cap)
 {
     char *journal = mem_printf("%s-journal", path);

@@ -17,7 +17,7 @@ enum db_file_access {
  * holds on it for another store of this process. */
 enum db_file_access db_file_prepare(const char *path, bool create, char *err, size_t cap);
 
-/* Removes the permissions of group and others from a file of ours: a copy made by hand may have them. */
+/* Removes the permissions of group and others from a file owned by the user, such as a copy made by hand. */
 void db_file_make_private(const char *path);
 
 /* Copies the file and its journal or write-ahead log into a new private directory in TMPDIR. Returns the path of the
@@ -29,8 +29,8 @@ void db_file_remove_copy(char *copy); /* with its directory; frees copy */
 char *db_file_create_beside(const char *path, char *err, size_t cap);
 
 /* Replaces the database at path by the one at fresh (in the same directory). The old file and its journal are kept
- * beside it under a name that *aside gets (malloc'd). Power loss in between leaves the old or the new file at path.
- * No program may have the database open. Returns false and fills err on failure: path is then what it was. */
+ * beside it under a name that *aside gets (malloc'd). After a power loss path names the old or the new file.
+ * No program may have the database open. On failure returns false, fills err and leaves path unchanged. */
 bool db_file_replace(const char *path, const char *fresh, char **aside, char *err, size_t cap);
 
 #endif

@@ -67,7 +67,7 @@ ptrdiff_t match_find(const struct match_term *term, const char *text, size_t tex
     return fold_find(term->fold, text, text_len, 0, &start, &end) ? (ptrdiff_t)start : -1;
 }
 
-/* Appends text as a single line; leading and doubled blanks vanish. Returns the new length. */
+/* Writes text as a single line without leading or repeated blanks. Returns its length. */
 static size_t put_line(char *line, const char *text, size_t len)
 {
     size_t used = 0, step;
@@ -96,8 +96,8 @@ static const uint8_t *char_before(const uint8_t *p, const uint8_t *start)
     return p;
 }
 
-/* Whether a grapheme begins at p. By pairs of characters, but a joiner holds (a family of emoji). Not libunistring's
- * own stepping backwards, which in 1.0 crashes on malformed UTF-8. */
+/* Whether a grapheme begins at p. Compares pairs of characters, and never breaks after a zero-width joiner (an emoji
+ * family). Avoids libunistring's backward search, which crashes on malformed UTF-8 in version 1.0. */
 static bool is_boundary(const uint8_t *p, const uint8_t *start, const uint8_t *end)
 {
     ucs4_t before, after;

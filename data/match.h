@@ -1,5 +1,5 @@
 /*
- * match.h - finding what a person typed in what was said: pure functions.
+ * match.h - matches a search query against texts. Pure functions.
  *
  * A query is split at white space; every term must occur, as a substring, in any script; case and the encoding of
  * accents do not matter (../src/base/fold.h). Only the first MATCH_MAX_TERMS terms of a query count.
@@ -32,8 +32,8 @@ void match_free(struct match_query *q);
 /* The byte offset at which the term first occurs in text, or -1. */
 ptrdiff_t match_find(const struct match_term *term, const char *text, size_t text_len);
 
-/* One line of text around a place: white space and control characters as single blanks, whole graphemes, an ellipsis
- * where something was left out. malloc'd. */
+/* Returns one line of the text around byte `at`: runs of white space and control characters become one blank, graphemes
+ * stay whole, and an ellipsis marks what is left out. malloc'd. */
 char *match_excerpt(const char *text, size_t text_len, size_t at);
 
 #endif

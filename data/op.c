@@ -1,4 +1,4 @@
-/* op.c - see op.h: one table of what is done for each command. */
+/* op.c - see op.h: the table of functions that run each command. */
 #include "op.h"
 #include "store_structs.h"
 

@@ -1,5 +1,5 @@
 /*
- * op.h - what can be asked of the store's thread, each with its arguments, as the queue of store.c holds it.
+ * op.h - the commands of the store's thread with their arguments, as store.c queues them.
  */
 #ifndef OP_H
 #define OP_H
@@ -28,20 +28,20 @@ enum op_type {
 struct op {
     struct op *next;
     enum op_type type;
-    bool busy;                              /* in the thread's hands, without the lock: not to be changed */
-    uint64_t tag;                           /* of a query, for its event */
+    bool busy;                              /* the thread reads it without the lock: do not change it */
+    uint64_t tag;                           /* a query's, repeated by its event */
     store_id id;                            /* RENAME, SET_..., DELETE, LOAD, SEARCH: the conversation */
-    struct store_conversation conversation; /* of PUT_..., all copies: ours */
+    struct store_conversation conversation; /* PUT_...: deep copies, owned */
     struct store_message message;
     struct store_summary summary;
     struct store_draft draft;
     store_id leaf;    /* SET_LEAF */
     store_id through; /* LOAD: a message; 0 = the conversation's own leaf */
-    int step;         /* LOAD: places from there */
+    int step;         /* LOAD: see store_load_through */
     char *key;
     char *text;     /* title, value, system prompt, command or query */
-    double born_ms; /* of clock_ms, when a setting or draft was first queued */
-    double due_ms;  /* it may wait for this long, if it is alone; 0 = at once */
+    double born_ms; /* clock_ms when a setting or draft was first queued */
+    double due_ms;  /* clock_ms until which it may wait while nothing else is queued; 0 = run at once */
 };
 
 struct op_info {
@@ -51,7 +51,7 @@ struct op_info {
 };
 extern const struct op_info op_table[]; /* by enum op_type */
 
-void op_end(struct op *op); /* frees what it points to */
+void op_end(struct op *op); /* frees what op points to, not op */
 void op_free(struct op *op);
 
 #endif

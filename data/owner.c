@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Open file description locks belong to the store that took them; POSIX locks, the fallback, to the process, so that
- * two stores of one process do not see each other's there. */
+/* Open file description locks belong to one store. The fallback, POSIX locks, belongs to the process: two stores of one
+ * process do not see each other's locks. */
 #ifdef F_OFD_SETLK
 #define OWNER_SET F_OFD_SETLK
 #define OWNER_GET F_OFD_GETLK
@@ -52,7 +52,7 @@ int owner_open_read_only(const char *db_path)
 
 bool owner_exclude(int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* from 0 to the end of all offsets */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* l_len 0: all bytes from l_start on */
     return fcntl(fd, OWNER_SET, &lock) == 0;
 }
 
@@ -61,12 +61,12 @@ bool owner_alive(int fd, store_id id)
     struct flock lock = byte_of(id);
     if (id <= 0 || fd < 0)
         return false;
-    /* Not to be told counts as alive: a wrong "interrupted" is worse than a late one. */
+    /* A failed query counts as alive: a wrong "interrupted" is worse than a late one. */
     return fcntl(fd, OWNER_GET, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 bool owner_company(int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* from 0 to the end of all offsets */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* l_len 0: all bytes from l_start on */
     return fcntl(fd, OWNER_GET, &lock) == 0 && lock.l_type != F_UNLCK;
 }

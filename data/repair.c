@@ -29,7 +29,7 @@ char *repair_notice(const char *path, const struct salvage_report *report, const
     return text;
 }
 
-/* Fills the new file at fresh. */
+/* Fills the new file `fresh` with what can be read of the damaged file. */
 static int fill(const char *path, const char *fresh, struct salvage_report *report, char *err, size_t cap)
 {
     sqlite3 *into = NULL;
@@ -49,7 +49,7 @@ static int fill(const char *path, const char *fresh, struct salvage_report *repo
     return rc;
 }
 
-/* With all other programs kept out. */
+/* The caller holds the lock of owner_exclude. */
 static int replace(const char *path, char **notice, char *err, size_t cap)
 {
     struct salvage_report report = {0};
@@ -68,8 +68,7 @@ static int replace(const char *path, char **notice, char *err, size_t cap)
     return rc;
 }
 
-/* Whether rows of ours are found in a file whose header does not say what it is. Asked before anything is created
- * beside the file. */
+/* Whether a file without a readable header contains chinwag rows. Called before any file is created beside it. */
 static bool holds_rows_of_ours(const char *path)
 {
     char ignored[512];

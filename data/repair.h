@@ -14,14 +14,14 @@
 #define REPAIR_NOT_OURS "%s: is not a chinwag database, or is damaged beyond reading; it was left alone"
 
 /* The file must not be open in this process. Returns SQLITE_OK and a sentence for the user in *notice (malloc'd);
- * SQLITE_BUSY where another program has the file open; SQLITE_NOTADB where it is no database of ours; otherwise why a
- * new file could not be written. Fills err unless SQLITE_OK, and leaves the file as it was. */
+ * SQLITE_BUSY if another program has the file open; SQLITE_NOTADB if it is not a chinwag database; otherwise the error
+ * of writing the new file. On failure fills err and does not change the file. */
 int repair_file(const char *path, char **notice, char *err, size_t cap);
 
-/* Whether a damaged file was a database of ours: by its header, or because rows of ours were found. */
+/* Whether a damaged file is a chinwag database, judged by its header or by the rows found in it. */
 bool repair_is_ours(const char *path, const struct salvage_report *report);
 
-/* What was saved, and where the damaged file is (aside NULL: where it was). malloc'd. */
+/* The sentence that says what was saved and where the damaged file is now (aside NULL: still at path). malloc'd. */
 char *repair_notice(const char *path, const struct salvage_report *report, const char *aside);
 
 #endif

@@ -35,7 +35,7 @@ struct salvage {
     int rc; /* the first failure of `into` */
 };
 
-/* Rows that name messages. What is read from them is looked up in `message` one by one. */
+/* Queries for message ids outside the table's own pages. Each id is then looked up in `message`. */
 static const char *const message_ids[] = {
     "SELECT id FROM message INDEXED BY message_conversation",
     "SELECT id FROM message INDEXED BY message_parent",
@@ -44,12 +44,12 @@ static const char *const message_ids[] = {
     "SELECT leaf_id FROM conversation WHERE leaf_id IS NOT NULL",
 };
 
-/* Lost ids are collected in a temporary table, so that each counts once. */
+/* Collects ids in a temporary table, so that each lost message counts once. */
 static const char *const begin_sql = "PRAGMA foreign_keys = OFF;"
                                      "CREATE TEMP TABLE named(id INTEGER PRIMARY KEY);"
                                      "BEGIN IMMEDIATE";
 
-/* A parent is older than its children: with that, no circle can remain. */
+/* Every parent must be older than its children, which rules out cycles. */
 static const char *const mend_sql =
     "INSERT OR IGNORE INTO temp.named SELECT parent_id FROM main.message WHERE parent_id IS NOT NULL;"
     "UPDATE main.message SET parent_id = (SELECT max(p.id) FROM main.message p"
@@ -131,8 +131,7 @@ static char *column_list(const struct table *t, size_t n)
     return list;
 }
 
-/* Inserts a row of the table's first n columns, unless one with its key is there. NULL where that cannot be
- * prepared. */
+/* The statement that inserts the table's first n columns unless the key exists. NULL if it cannot be prepared. */
 static sqlite3_stmt *insertion(struct salvage *s, struct table *t, size_t n)
 {
     if (t->insert[n])
@@ -150,7 +149,7 @@ static sqlite3_stmt *insertion(struct salvage *s, struct table *t, size_t n)
     return t->insert[n];
 }
 
-/* A row that breaks a rule of the schema is left out; other failures, such as a full disk, end the salvage. */
+/* Skips a row that violates a constraint; any other failure, such as a full disk, ends the salvage. */
 static void insert(struct salvage *s, sqlite3_stmt *stmt)
 {
     int rc = sqlite3_step(stmt);
@@ -164,7 +163,7 @@ static void insert(struct salvage *s, sqlite3_stmt *stmt)
 
 /* ---- what SQLite can read ---- */
 
-/* How many of the table's columns the damaged file has: a file of an earlier version has fewer. 0: it cannot tell. */
+/* The number of the table's columns in the damaged file: an earlier schema version has fewer. 0 if unknown. */
 static size_t columns_there(struct salvage *s, const struct table *t)
 {
     char sql[160];
@@ -195,7 +194,7 @@ static sqlite3_stmt *selection(struct salvage *s, const struct table *t, size_t 
     return stmt;
 }
 
-/* From both ends: each scan stops at the first damaged page. */
+/* Scans from both ends, because a scan stops at the first damaged page. */
 static void copy_table(struct salvage *s, struct table *t)
 {
     static const char *const orders[] = {"ORDER BY 1", "ORDER BY 1 DESC"};
@@ -208,7 +207,7 @@ static void copy_table(struct salvage *s, struct table *t)
     }
 }
 
-/* The ids that a query names until it ends or fails, into temp.named. */
+/* Inserts the ids that a query returns, until it ends or fails, into temp.named. */
 static void note_ids(struct salvage *s, const char *sql)
 {
     sqlite3_stmt *ids = NULL, *put = NULL;
@@ -222,7 +221,7 @@ static void note_ids(struct salvage *s, const char *sql)
     sqlite3_finalize(put);
 }
 
-/* Messages between two damaged pages, one by one. */
+/* Copies messages between two damaged pages, one by one. */
 static void copy_named_messages(struct salvage *s)
 {
     struct table *t = table_named(s, "message");
@@ -243,7 +242,7 @@ static void copy_named_messages(struct salvage *s)
 static void read_with_sqlite(struct salvage *s, const char *path)
 {
     if (sqlite3_open_v2(path, &s->from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
-        exec(s->from, "PRAGMA writable_schema = ON; PRAGMA cell_size_check = OFF"); /* go on despite what is odd */
+        exec(s->from, "PRAGMA writable_schema = ON; PRAGMA cell_size_check = OFF"); /* tolerate inconsistencies */
         exec(s->from, "BEGIN");
         for (size_t i = 0; i < s->n_tables; i++)
             copy_table(s, &s->tables[i]);
@@ -252,7 +251,7 @@ static void read_with_sqlite(struct salvage *s, const char *path)
     sqlite3_close(s->from);
 }
 
-/* ---- what stands in the pages ---- */
+/* ---- rows carved from the pages ---- */
 
 static bool fits(const struct column *c, const struct carve_value *v)
 {
@@ -265,7 +264,7 @@ static bool fits(const struct column *c, const struct carve_value *v)
     }
 }
 
-/* The table that a row can only come from. */
+/* The only table whose columns fit the row, or NULL. */
 static struct table *table_of(struct salvage *s, const struct carve_row *row)
 {
     for (size_t i = 0; i < s->n_tables; i++) {
@@ -308,7 +307,7 @@ static void take_row(void *ctx, const struct carve_row *row)
     insert(s, put);
 }
 
-/* ---- all of it ---- */
+/* ---- public ---- */
 
 int salvage(const char *path, sqlite3 *into, struct salvage_report *report)
 {

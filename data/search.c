@@ -1,5 +1,5 @@
 /*
- * search.c - db_search: the index where it can answer, the texts themselves where it cannot.
+ * search.c - db_search: queries the index if it can answer, otherwise reads the texts.
  *
  * The trigram index knows substrings of three units (fold.h) and more. Terms that are shorter (most Chinese words) are
  * looked for in the texts that the longer terms found, or in all texts if there are none; in Chinese that is a memmem
@@ -15,9 +15,10 @@
 
 #define MAX_HITS 200
 #define INDEXED_UNITS 3
-#define INDEXED_BYTES 192 /* of a term: the index opens a cursor for each of its trigrams; the rest is compared */
+#define INDEXED_BYTES                                                                                                \
+    192 /* of a term sent to the index, which opens a cursor per trigram; all_found compares the rest */
 
-/* Bytes of a term that are asked of the index: all, or as many whole characters as fit. */
+/* The number of bytes of a term to send to the index: at most INDEXED_BYTES, ending at a whole character. */
 static size_t whole_chars(const struct match_term *t)
 {
     size_t n = INDEXED_BYTES;
@@ -25,10 +26,10 @@ static size_t whole_chars(const struct match_term *t)
         return t->len;
     for (; n > 0 && ((unsigned char)t->start[n] & 0xc0) == 0x80; n--)
         ;
-    return n > 0 ? n : INDEXED_BYTES; /* no UTF-8 at all */
+    return n > 0 ? n : INDEXED_BYTES; /* malformed UTF-8 */
 }
 
-/* The FTS5 query of the terms long enough: "a" AND "b", quotes doubled. NULL if there are none. malloc'd. */
+/* The FTS5 query for the terms that are long enough: "a" AND "b", quotes doubled. NULL if none is. malloc'd. */
 static char *index_query(const struct match_query *q, const char *query)
 {
     char *match = mem_new(2 * strlen(query) + 8 * q->n + 1, 1), *end = match;
@@ -50,7 +51,8 @@ static char *index_query(const struct match_query *q, const char *query)
     return NULL;
 }
 
-/* Whether each term occurs, and where the first one does. What the index finds is checked too: it ignores accents. */
+/* Whether each term occurs; *at is where the first term does. Also checks what the index finds, because it ignores
+ * accents. */
 static bool all_found(const struct match_query *q, const char *text, size_t text_len, size_t *at)
 {
     for (size_t i = 0; i < q->n; i++) {
@@ -87,7 +89,7 @@ static int take_hits(sqlite3_stmt *stmt, const struct match_query *q, struct sto
     return rc;
 }
 
-/* Asks the index. Returns false where it is missing or damaged and all messages must be read instead. */
+/* Queries the index. Returns false if it is missing or damaged: the caller must then read all messages. */
 static bool take_indexed(struct db *db, store_id conversation, const char *match, const struct match_query *q,
                          struct store_event *e, int *rc)
 {

@@ -55,7 +55,7 @@ static void delete_tokenizer(Fts5Tokenizer *tokenizer)
 
 static int create_tokenizer(void *ctx, const char **args, int n_args, Fts5Tokenizer **out)
 {
-    static const char *folded[] = {"case_sensitive", "1"}; /* there is no upper case left */
+    static const char *folded[] = {"case_sensitive", "1"}; /* the text is already case-folded */
     struct tokenizer *t = mem_new(1, sizeof *t);
     fts5_api *api = ctx;
     void *trigram_ctx;
@@ -96,7 +96,7 @@ static int add_tokenizer(sqlite3 *db, char **err, const struct sqlite3_api_routi
     sqlite3_finalize(stmt);
     if (api)
         api->xCreateTokenizer(api, "chinwag", api, &ours, NULL);
-    return SQLITE_OK; /* where it is missing, the index counts as damaged, and the search reads the messages */
+    return SQLITE_OK; /* without the tokenizer the index counts as damaged, and the search reads the messages */
 }
 
 void search_index_register(void)
@@ -106,7 +106,7 @@ void search_index_register(void)
 
 /* ---- the index ---- */
 
-/* FTS5's shadow tables: dropped by name where the index itself cannot be opened. */
+/* FTS5's shadow tables, dropped by name if the index itself cannot be opened. */
 static const char *const shadows[] = {"data", "idx", "docsize", "config", "content"};
 
 static int exec(sqlite3 *db, const char *sql)
@@ -143,8 +143,8 @@ static int compare_definitions(sqlite3 *db, bool *some, bool *same)
     return rc;
 }
 
-/* Asks the index for a recent message by its first three letters. SQLITE_OK where it is found, or where no recent
- * message begins with letters. */
+/* Queries the index for a recent message by its first three letters. Returns SQLITE_OK if it is found, or if no recent
+ * message begins with three letters. */
 static int probe(sqlite3 *db)
 {
     static const char *const recent =
@@ -171,7 +171,7 @@ enum search_index_state search_index_check(sqlite3 *db)
 {
     bool some, same;
     if (compare_definitions(db, &some, &same) != SQLITE_OK)
-        return SEARCH_INDEX_READY; /* not the index's fault: the queries will say what is wrong */
+        return SEARCH_INDEX_READY; /* the schema cannot be read: later queries report that */
     if (!some)
         return SEARCH_INDEX_MISSING;
     if (!same)
@@ -180,7 +180,8 @@ enum search_index_state search_index_check(sqlite3 *db)
     return rc == SQLITE_CORRUPT || rc == SQLITE_ERROR ? SEARCH_INDEX_DAMAGED : SEARCH_INDEX_READY;
 }
 
-/* Removes an index that cannot be opened: first from the schema, then its tables, which are ordinary ones by then. */
+/* Removes an index that cannot be opened: first its schema entry, then the shadow tables, which are ordinary tables
+ * without it. */
 static int drop_by_force(sqlite3 *db)
 {
     int rc = exec(db, "PRAGMA writable_schema = ON");

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #define RETRY_MS 1000
-#define REST_MS 300          /* a setting or draft is written when it has not changed for so long ... */
-#define LATE_MS 1000         /* ... or has waited for so long */
+#define REST_MS 300          /* a setting or draft is written once it has not changed for this long ... */
+#define LATE_MS 1000         /* ... or has waited for this long */
 #define GROUP_MAX 256        /* writes in one transaction */
 #define INDEX_RETRY_MS 10000 /* after the search index could not be built */
 
@@ -30,8 +30,8 @@ struct store {
     void *ctx;
     struct db *db;         /* owned by the thread while it runs; NULL until the file is open */
     char *path;            /* NULL in memory */
-    enum db_damage damage; /* the thread's: how far the repair of the file has gone */
-    double index_at;       /* of clock_ms, used by the thread: when to try building the search index again */
+    enum db_damage damage; /* used by the thread: the repair steps taken so far */
+    double index_at;       /* used by the thread: clock_ms when to retry building the search index */
     atomic_bool hurry;     /* closing with nothing to save: do not wait for another program's lock */
 
     pthread_mutex_t lock; /* guards all below */
@@ -41,10 +41,10 @@ struct store {
     struct store_event_link *events, *last_event;
     bool closing;
     int held;        /* calls of store_hold without their store_release */
-    size_t singly;   /* so many writes go into transactions of their own: together they failed */
+    size_t singly;   /* writes to run one per transaction, because their shared one failed */
     bool failing;    /* the oldest write in the list, or opening the file, failed when last tried */
-    double retry_at; /* of clock_ms: when to try it again */
-    char *failure;   /* what it said; NULL if none ever failed */
+    double retry_at; /* clock_ms when to retry it */
+    char *failure;   /* its error message; NULL if none ever failed */
 };
 
 struct store_event_link {
@@ -54,7 +54,7 @@ struct store_event_link {
 
 /* ---- queues ---- */
 
-/* Whether a queued command may give way to a later one. */
+/* Whether a later command may replace a queued one. */
 static bool supersedes(const struct op *later, const struct op *op)
 {
     if (later->type != op->type || op->busy)
@@ -99,7 +99,7 @@ static void set_due(struct op *op, const struct op *older)
         op->due_ms = op->born_ms + REST_MS;
 }
 
-/* Takes what template points to. */
+/* Takes ownership of what template points to. */
 static void queue(struct store *s, struct op template)
 {
     pthread_mutex_lock(&s->lock);
@@ -169,7 +169,7 @@ static struct store_event *take_event(struct store *s)
 
 /* ---- the thread ---- */
 
-/* Reports what opening the file has found. */
+/* Emits an event for what opening the file found. */
 static void emit_opening(struct store *s)
 {
     if (s->db->notice)
@@ -204,7 +204,7 @@ static bool reopen(struct store *s, enum db_damage damage)
     return true;
 }
 
-/* Repairs what a failure has shown to be damaged: at first the search index, the next time the whole file. */
+/* Repairs after a failure that shows damage: the first time the search index, the next time the whole file. */
 static bool repair(struct store *s)
 {
     if (s->damage == DB_DAMAGED)
@@ -241,7 +241,7 @@ static enum db_result carry_out(struct store *s, const struct op *op, struct sto
     return result;
 }
 
-/* All writes in the list, marked busy so that they may be read without the lock. malloc'd. */
+/* Returns all queued writes, marked busy so that they can be read without the lock. malloc'd. */
 static struct op **hold_writes(struct store *s, size_t *n)
 {
     struct op **writes = NULL;
@@ -286,7 +286,7 @@ static void answer(struct store *s, struct op *op)
     enum db_result result = s->failing ? carry_out_ahead(s, op, e) : carry_out(s, op, e);
     if (result != DB_OK) {
         store_event_clear(e);
-        /* The settings come first whatever happens: without them the program starts with its own. */
+        /* STORE_SETTINGS is always the first event, even if the query failed: the program then uses its defaults. */
         if (e->type == STORE_SETTINGS)
             emit(s, e);
         else
@@ -301,7 +301,7 @@ static void answer(struct store *s, struct op *op)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* With the lock. Removes a write that was carried out or refused. */
+/* With the lock. Removes a write that succeeded or was refused. */
 static void finish_op(struct store *s, struct op *op)
 {
     unlink_op(s, op);
@@ -318,7 +318,7 @@ static enum db_result write_group(struct store *s, struct op *const *ops, size_t
     return db_group_end(s->db, worst);
 }
 
-/* With the lock. A write failed: it is kept. Returns the event that says so, or NULL. */
+/* With the lock. Keeps a failed write for a retry. Returns the event to emit, or NULL. */
 static struct store_event *note_failure(struct store *s)
 {
     bool first = !s->failing;
@@ -329,17 +329,18 @@ static struct store_event *note_failure(struct store *s)
     return first ? store_event_new(STORE_FAILING, mem_string(s->failure)) : NULL;
 }
 
-/* With the lock. A write is done or refused. Returns the event that all kept writes are done, or NULL. */
+/* With the lock. Call it after a write succeeded or was refused. Returns STORE_RECOVERED if it was the last kept write,
+ * else NULL. */
 static struct store_event *note_success(struct store *s)
 {
-    s->retry_at = 0; /* the next kept write at once */
+    s->retry_at = 0; /* retry the next kept write at once */
     if (!s->failing || first_of_kind(s, true))
         return NULL;
     s->failing = false;
     return store_event_new(STORE_RECOVERED, NULL);
 }
 
-/* A person must be able to rely on what the screen shows as sent: it shows that once this event has come. */
+/* The screen marks a message as sent only when this event arrives. */
 static void announce_saved(struct store *s, struct op *const *ops, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -380,7 +381,7 @@ static void write_down(struct store *s, struct op *const *ops, size_t n)
         emit(s, e);
 }
 
-/* With the lock. Marks the write and those behind it that can share its transaction; returns how many. */
+/* With the lock. Marks the write and those queued behind it that can share its transaction. Returns their number. */
 static size_t take_group(struct store *s, struct op *op, struct op **group)
 {
     size_t n = 0, max = s->failing || s->singly || op->type == DELETE ? 1 : GROUP_MAX;
@@ -391,7 +392,7 @@ static size_t take_group(struct store *s, struct op *op, struct op **group)
     return n;
 }
 
-/* With the lock. When the oldest command is to be carried out, 0 = at once. */
+/* With the lock. clock_ms when the oldest command is due; 0 = now. */
 static double due(const struct store *s)
 {
     double at = s->ops ? s->ops->due_ms : 0;
@@ -414,7 +415,7 @@ static struct op *runnable(const struct store *s)
 /* With the lock. */
 static void wait_for_work(struct store *s)
 {
-    bool index = !s->failing && s->db->index_missing; /* it could not be built */
+    bool index = !s->failing && s->db->index_missing; /* building it has failed */
     double at = s->failing ? s->retry_at : s->ops ? due(s) : s->index_at;
     if (s->held || (!s->failing && !s->ops && !index))
         pthread_cond_wait(&s->work, &s->lock);
@@ -422,7 +423,7 @@ static void wait_for_work(struct store *s)
         cond_wait_until(&s->work, &s->lock, index && s->index_at < at ? s->index_at : at);
 }
 
-/* Reports that the file could not be opened and waits until it is to be tried again. Returns false to give up. */
+/* Reports that the file could not be opened and waits for the next try. Returns false to give up. */
 static bool wait_to_open(struct store *s, bool again, const char *why)
 {
     struct store_event *e = NULL;
@@ -473,7 +474,7 @@ static bool open_file(struct store *s)
     return true;
 }
 
-/* With the lock. Whether the search index is to be built now that nothing else is to be done. */
+/* With the lock. Whether to build the search index now, while the queue is empty. */
 static bool index_is_due(const struct store *s)
 {
     return !s->closing && !s->failing && !s->held && s->db->index_missing && (!s->db->read_only || s->db->detached) &&
@@ -523,7 +524,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static void end(struct store *s)
 {

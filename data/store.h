@@ -1,5 +1,5 @@
 /*
- * store.h - everything chinwag remembers, in one SQLite file.
+ * store.h - conversations, settings, drafts and history in one SQLite file.
  *
  * The store runs a thread of its own that owns the connection and blocks all signals but faults. Commands
  * (store_put_*, store_list, ...) copy their arguments, go into a queue and return at once; results and failures come
@@ -17,7 +17,7 @@
  * result, or the STORE_ERROR that says why there is none. The tag of every other event is 0.
  *
  * The file: 0600 in a directory of 0700, application_id and user_version checked; a file that is not ours, or of a
- * later version, is refused and left alone. Two programs may have it open.
+ * later version, is refused and left alone. Several programs may have it open.
  *
  * The tree: each message names its parent (0 = first of the conversation); a conversation names its leaf, and the
  * path from there to the root is what is shown. Answering again or editing adds a sibling; nothing is destroyed.
@@ -74,12 +74,12 @@ struct store_message {
     int64_t created_ms;
     int prompt_tokens, evaluated_tokens, generated_tokens; /* statistics of an answer; 0 = unknown */
     double first_token_ms, decode_ms;
-    enum store_end end; /* of an answer; a value this version does not know is passed on as it is */
+    enum store_end end; /* of an answer; values unknown to this version are returned unchanged */
     int number, count;  /* in results only: which of the answers to its question it is, from 1, oldest first, and how
                           many there are; 0 where it answers none */
 };
 
-struct store_summary { /* says what came before, for the model; the messages themselves stay untouched */
+struct store_summary { /* replaces older messages in the model's context; the messages stay stored */
     store_id id, conversation;
     store_id first, last; /* messages covered, inclusive, along the path */
     char *text;
@@ -151,17 +151,17 @@ struct store;
  * no thread can be started. */
 struct store *store_open(const char *path, void (*notify)(void *ctx), void *ctx, char *err, size_t cap);
 
-/* Carries out what is queued, then closes. Returns false and the reason in err if a write could not be saved. */
+/* Runs the queued writes, then closes. Returns false and fills err if a write could not be saved. */
 bool store_close(struct store *s, char *err, size_t cap);
 
 /* ---- writes ---- */
 
-/* Writes queued between these two calls share one transaction (but deletions, which have one of their own); nothing is
- * carried out until the release. Calls nest. */
+/* Writes queued between these two calls share one transaction (except deletions, each of which has its own); the
+ * store runs none of them before the release. Calls nest. */
 void store_hold(struct store *s);
 void store_release(struct store *s);
 
-/* Creates the conversation. An existing one is left alone: the functions below change it, each one thing. */
+/* Creates the conversation; does not change an existing one. Each function below changes one column of it. */
 void store_put_conversation(struct store *s, const struct store_conversation *c);
 void store_rename(struct store *s, store_id conversation, const char *title);
 void store_set_system(struct store *s, store_id conversation, const char *system); /* NULL = the model's default */
@@ -183,17 +183,17 @@ void store_new_draft(struct store *s, uint64_t tag);
 /* What was typed in all conversations: a person's messages, at most 1000, and slash commands, at most 200. Texts may
  * repeat. */
 void store_history(struct store *s, uint64_t tag);
-/* The same with another path: through this message, or through the answer `step` places after it among those to the
- * same question (after the last comes the first), on to the newest message below. The conversation's leaf stays what
- * it was until it is put; where the message is not there, the path is the leaf's. */
+/* Like store_load, along another path: through this message, or through the answer `step` places after it among the
+ * answers to the same question (wrapping around), and on to the newest message below. Does not change the
+ * conversation's leaf (see store_set_leaf). If the message does not exist, the path is the leaf's. */
 void store_load_through(struct store *s, store_id conversation, store_id message, int step, uint64_t tag);
 /* Messages that contain every word of the query (its first 64), as substrings, in any script and case: newest first,
  * at most 200, before them titles that do. conversation 0 = all; else only its messages. */
 void store_search(struct store *s, const char *query, store_id conversation, uint64_t tag);
 
-/* The next event, or NULL when there is none now. */
+/* Returns the next event, or NULL if none is queued. Never blocks. */
 struct store_event *store_take(struct store *s);
-/* Waits for one; NULL when timeout_ms passed first (-1: never). */
+/* Waits for an event; returns NULL after timeout_ms (-1: no timeout). */
 struct store_event *store_wait(struct store *s, int timeout_ms);
 void store_event_free(struct store_event *e); /* NULL is fine */
 

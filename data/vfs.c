@@ -18,14 +18,14 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
             return rc;
     }
     return standard->xOpen(vfs, name, file, flags,
-                           out_flags); /* it was deleted meanwhile, or cannot be opened at all */
+                           out_flags); /* another program deleted it, or it cannot be opened */
 }
 
 static void register_ours(void)
 {
     if (!(standard = sqlite3_vfs_find(NULL)))
         return;
-    ours = *standard; /* its functions take the copy: they read nothing of it but what is copied */
+    ours = *standard; /* the default layer's functions read only fields that the copy has */
     ours.pNext = NULL;
     ours.zName = "chinwag";
     ours.xOpen = open_file;
